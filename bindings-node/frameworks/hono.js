@@ -3,24 +3,49 @@
 // For Hono on Node: middleware, and a store for hono-rate-limiter.
 
 const { QuotalockStore } = require('../lib/hits.js')
-const { PROBLEM_TYPE, fetchedBy, pairs } = require('../lib/http.js')
+const { LISTS, PROBLEM_TYPE, denied, fetchedBy, pairs, withStatus } = require('../lib/http.js')
 const { Limits } = require('../lib/web.js')
 
 /** @type {typeof import('./hono.js').rateLimit} */
 function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type {any} */ options) {
   const limits = new Limits('quotalock/hono', name, policy, options)
   return async (/** @type {any} */ context, /** @type {any} */ next) => {
-    const decision = await limits.decide(callerOf, context, context)
-    const { fields, status, body } = decision === null ? NOTHING : limits.told(decision)
-    if (decision !== null && !decision.allowed) {
-      for (const [field, value] of pairs(fields)) context.header(field, value)
-      if (limits.onDenied) return await limits.onDenied(decision, context, next)
-      return context.body(body, status, { 'Content-Type': PROBLEM_TYPE })
+    /** @type {import('../lib/web.js').Decided | null} */
+    let decision
+    try {
+      // Another middleware may put another request into the context: the one of Node stays.
+      decision = await limits.decide(callerOf, context, context.env?.incoming ?? context.req.raw, context)
+    } catch (error) {
+      const unfit = limits.unfit(error)
+      if (unfit === undefined) throw error
+      return answer(context, unfit)
     }
-    await next()
-    // After the handler, which may answer with a Response of its own.
-    for (const [field, value] of pairs(fields)) {
-      context.header(field, value, { append: field.startsWith('RateLimit') })
+    if (decision === null) return next()
+    const told = limits.told(decision)
+    const admit = async () => {
+      await next()
+      // After the handler, which may answer with a Response of its own.
+      for (const [field, value] of pairs(told.fields)) context.header(field, value, { append: LISTS.includes(field) })
+    }
+    if (decision.allowed) return admit()
+    if (limits.onDenied === undefined) {
+      for (const [field, value] of pairs(told.fields)) context.header(field, value)
+      return answer(context, told)
+    }
+    let isAdmitted = false
+    // The status of an answer of its own, unless it sets one.
+    context.status(told.status)
+    try {
+      const response = await limits.onDenied(decision, context, () => {
+        isAdmitted = true
+        context.status(200)
+        return admit()
+      })
+      return isAdmitted ? response : denied(response ?? answer(context, told), told)
+    } catch (error) {
+      if (isAdmitted) throw error
+      for (const [field, value] of pairs(told.fields)) context.header(field, value)
+      throw withStatus(error, told.status)
     }
   }
 }
@@ -31,7 +56,12 @@ function callerOf({ req, env }) {
   return fetchedBy(req.raw, env?.incoming?.socket?.remoteAddress)
 }
 
-/** @type {import('../lib/web.js').Told} */
-const NOTHING = { fields: [], status: 0, body: '' }
+/**
+ * @param {any} context
+ * @param {import('../lib/web.js').Told} told
+ */
+function answer(context, { status, body }) {
+  return context.body(body, status, { 'Content-Type': PROBLEM_TYPE })
+}
 
 module.exports = { QuotalockStore, rateLimit }

@@ -3,7 +3,7 @@
 // For route handlers of Next's App Router, in the Node runtime.
 
 const { refusal } = require('../lib/argument.js')
-const { PROBLEM_TYPE, fetchedBy, pairs } = require('../lib/http.js')
+const { PROBLEM_TYPE, denied, fetchedBy, pairs } = require('../lib/http.js')
 const { Limits, at } = require('../lib/web.js')
 
 const PLACE = 'quotalock/next'
@@ -26,26 +26,30 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
   const how = given.trusted === undefined ? given : { ...given, trusted: ['unix', ...given.trusted] }
   const limits = several ? new Limits(PLACE, name, how, undefined) : new Limits(PLACE, name, policy, how)
   return (/** @type {any} */ handler) => async (/** @type {any} */ request, /** @type {any} */ context) => {
-    const decision = await limits.decide(fetchedBy, request, request, context)
+    /** @type {import('../lib/web.js').Decided | null} */
+    let decision
+    try {
+      decision = await limits.decide(fetchedBy, request, request, request, context)
+    } catch (error) {
+      const unfit = limits.unfit(error)
+      if (unfit === undefined) throw error
+      return problem(unfit)
+    }
     if (decision === null) return handler(request, context)
-    const { fields, status, body } = limits.told(decision)
-    const found = decision.allowed
-      ? await handler(request, context)
-      : limits.onDenied
-        ? await limits.onDenied(decision, request, context)
-        : refused(status, body)
+    const told = limits.told(decision)
+    if (!decision.allowed) {
+      return denied((await limits.onDenied?.(decision, request, context)) ?? problem(told), told)
+    }
+    const found = await handler(request, context)
     // A copy, since the headers of a redirection cannot be changed.
     const response = new Response(found.body, found)
-    for (const [field, value] of pairs(fields)) response.headers.append(field, value)
+    for (const [field, value] of pairs(told.fields)) response.headers.append(field, value)
     return response
   }
 }
 
-/**
- * @param {number} status
- * @param {string} body
- */
-function refused(status, body) {
+/** @param {import('../lib/web.js').Told} told */
+function problem({ status, body }) {
   return new Response(body, { status, headers: { 'Content-Type': PROBLEM_TYPE } })
 }
 

@@ -2,8 +2,9 @@
 
 // A limiter with the calls and answers of rate-limiter-flexible.
 
-const { options, refusal, text } = require('../lib/argument.js')
+const { options, refusal } = require('../lib/argument.js')
 const { Counter } = require('../lib/counter.js')
+const { generated, ownName } = require('../lib/names.js')
 const { at, keyOf } = require('../lib/web.js')
 
 const PLACE = 'RateLimiterQuotalock'
@@ -37,13 +38,7 @@ class RateLimiterQuotalock {
 
   /** @param {unknown} given */
   constructor(given) {
-    const {
-      client,
-      keyPrefix = 'rlflx',
-      points,
-      duration,
-      blockDuration = 0,
-    } = at(PLACE, () => options(given, OPTIONS))
+    const { client, keyPrefix, points, duration, blockDuration = 0 } = at(PLACE, () => options(given, OPTIONS))
     at(PLACE, () => {
       whole('points', points, 0)
       whole('blockDuration', blockDuration, 0)
@@ -51,12 +46,18 @@ class RateLimiterQuotalock {
         throw refusal('duration', duration, 'seconds above 0: nothing is counted forever')
       }
     })
-    this.keyPrefix = text('keyPrefix', keyPrefix)
+    this.keyPrefix = keyPrefix ?? 'rlflx'
     this.points = points
     this.duration = duration
     this.blockDuration = blockDuration
-    this.#counter = at(PLACE, () => new Counter(client, this.keyPrefix))
+    const policy = `${points}/${this.msDuration}ms`
+    const more = [policy, this.msBlockDuration]
+    const name =
+      keyPrefix === undefined ? generated({ place: 'rlflx', key: 'key', more }) : ownName('keyPrefix', keyPrefix)
+    this.#counter = at(PLACE, () => new Counter(client, name))
     at(PLACE, () => this.#counter.check(this.msDuration))
+    if (keyPrefix === undefined) this.#counter.registerGenerated(PLACE, 'a keyPrefix')
+    else this.#counter.register(policy, PLACE)
   }
 
   get msDuration() {

@@ -4,6 +4,8 @@
 // they refuse included. It is a limiter whose limit nobody reaches.
 
 const { failure } = require('./errors.js')
+const { withStatus } = require('./http.js')
+const { registerGenerated, registerName } = require('./names.js')
 const { clientOf } = require('./web.js')
 
 /** The largest limit there is. */
@@ -59,13 +61,31 @@ class Counter {
   }
 
   /**
+   * Has the developer warned if its name is that of another limit too.
+   * @param {string} policy how many hits in how long, as far as it is known
+   * @param {string} place
+   */
+  register(policy, place) {
+    registerName(this.#client, this.#name, policy, 'a key of its store', place)
+  }
+
+  /**
+   * Has the developer warned if its name, which was generated, is that of another limiter too.
+   * @param {string} place
+   * @param {string} option by which a developer gives a name
+   */
+  registerGenerated(place, option) {
+    registerGenerated(this.#client, this.#name, place, option)
+  }
+
+  /**
    * Counts hits. A blocked key counts none.
    * @param {string} key
    * @param {number} windowMs
    * @param {number} [amount]
    */
   async hit(key, windowMs, amount = 1) {
-    return counted(await this.#of(windowMs).consume(key, { cost: amount }), amount, windowMs)
+    return counted(await fit(this.#of(windowMs).consume(key, { cost: amount })), amount, windowMs)
   }
 
   /**
@@ -75,7 +95,7 @@ class Counter {
    */
   async look(key, windowMs) {
     // A blocked key has nothing left, and would have if it were not blocked.
-    return counted(await this.#of(windowMs).peek(key, { cost: 1 }), 0, windowMs)
+    return counted(await fit(this.#of(windowMs).peek(key, { cost: 1 })), 0, windowMs)
   }
 
   /**
@@ -85,7 +105,7 @@ class Counter {
    * @param {number} amount
    */
   async back(key, windowMs, amount) {
-    return counted(await this.#of(windowMs).refund(key, amount), 0, windowMs)
+    return counted(await fit(this.#of(windowMs).refund(key, amount)), 0, windowMs)
   }
 
   /**
@@ -95,9 +115,9 @@ class Counter {
    * @param {number} durationMs
    */
   async block(key, windowMs, durationMs) {
-    await this.#of(windowMs).block(key, durationMs)
+    await fit(this.#of(windowMs).block(key, durationMs))
     // After the block, so that nobody is let in between.
-    await this.#of(windowMs).refund(key, MOST)
+    await fit(this.#of(windowMs).refund(key, MOST))
   }
 
   /**
@@ -106,7 +126,21 @@ class Counter {
    * @param {number} windowMs
    */
   async reset(key, windowMs) {
-    await this.#of(windowMs).reset(key)
+    await fit(this.#of(windowMs).reset(key))
+  }
+}
+
+/**
+ * What Redis answers. A key that cannot be is the client's fault, which frameworks answer with 400.
+ * @template T
+ * @param {Promise<T>} answered
+ * @returns {Promise<T>}
+ */
+async function fit(answered) {
+  try {
+    return await answered
+  } catch (error) {
+    throw /** @type {any} */ (error)?.code === 'invalid_argument' ? withStatus(error, 400) : error
   }
 }
 

@@ -2,8 +2,9 @@
 
 // The store that express-rate-limit and hono-rate-limiter ask.
 
-const { options, refusal, text } = require('./argument.js')
+const { options, refusal } = require('./argument.js')
 const { Counter } = require('./counter.js')
+const { ownName } = require('./names.js')
 const { at, keyOf } = require('./web.js')
 
 const PLACE = 'QuotalockStore'
@@ -20,7 +21,7 @@ class QuotalockStore {
    */
   constructor(name, given) {
     const { client } = at(PLACE, () => options(given, ['client']))
-    this.#counter = at(PLACE, () => new Counter(client, text('name', name)))
+    this.#counter = at(PLACE, () => new Counter(client, ownName('name', name)))
     /** What tells its keys from those of other stores: express-rate-limit asks. */
     this.prefix = `${name}:`
   }
@@ -30,6 +31,7 @@ class QuotalockStore {
     at(PLACE, () => {
       if (typeof windowMs !== 'number') throw refusal('windowMs', windowMs, 'a number')
       this.#counter.check(windowMs)
+      this.#counter.register(`hits/${windowMs}ms`, PLACE)
     })
     this.#windowMs = windowMs
   }
