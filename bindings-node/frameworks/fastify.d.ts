@@ -1,12 +1,12 @@
 import type { Policy } from '../index.js'
-import type { Limit, LimitOptions, RequestOptions, StoreOptions } from './options.js'
+import type { LimitOptions, PlacedLimit, RequestOptions, StoreOptions } from './options.js'
 
 /**
  * The plugin: limits requests, with `RateLimit-Policy`, `RateLimit` and `Retry-After`.
  *
  * ```js
  * await fastify.register(quotalock, { name: 'api', policy: '10/minute;100/hour' })
- * fastify.get('/search', { config: { quotalock: { name: 'search', policy: '3/second' } } }, search)
+ * fastify.get('/search', { config: { quotalock: { policy: '3/second' } } }, search)
  * fastify.get('/health', { config: { quotalock: false } }, health)
  * ```
  *
@@ -19,16 +19,21 @@ export type Asked = [request: any, reply: any]
 
 /** The limits of a route; they take the place of the plugin's. */
 export interface RouteOptions extends LimitOptions<Asked>, RequestOptions<Asked> {
-  /** The name of the limit: limits of one name count together. */
+  /**
+   * The name of the limit: limits of one name count together. If left out it counts for its route, methods, key and policy alone;
+   * that of the plugin, for all routes below its prefix.
+   */
   readonly name?: string
   /** What it decides by. */
   readonly policy?: Policy
   /** Several limits in its place, of which one atomic call decides. */
-  readonly limits?: readonly Limit<Asked>[]
+  readonly limits?: readonly PlacedLimit<Asked>[]
 }
 
-/** How requests are limited; without a name or limits, only where a route says so. */
+/** How requests are limited; without a policy or limits, only where a route says so. */
 export interface PluginOptions extends RouteOptions {
+  /** The limits of requests that no route answers: those of the plugin if left out, others, or none if false. */
+  readonly notFound?: RouteOptions | false
   /** When it is decided: `onRequest` if left out, or a later hook, so that a key may be read from a session or body. */
   readonly hook?: 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 }

@@ -25,11 +25,11 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
     const admit = async () => {
       await next()
       // After the handler, which may answer with a Response of its own.
-      for (const [field, value] of pairs(told.fields)) context.header(field, value, { append: LISTS.includes(field) })
+      putContext(context, told.fields)
     }
     if (decision.allowed) return admit()
     if (limits.onDenied === undefined) {
-      for (const [field, value] of pairs(told.fields)) context.header(field, value)
+      putContext(context, told.fields)
       return answer(context, told)
     }
     let isAdmitted = false
@@ -44,10 +44,19 @@ function rateLimit(/** @type {any} */ name, /** @type {any} */ policy, /** @type
       return isAdmitted ? response : denied(response ?? answer(context, told), told)
     } catch (error) {
       if (isAdmitted) throw error
-      for (const [field, value] of pairs(told.fields)) context.header(field, value)
+      putContext(context, told.fields)
       throw withStatus(error, told.status)
     }
   }
+}
+
+/**
+ * Sets header fields of an answer; what others wrote into lists stays.
+ * @param {any} context
+ * @param {string[]} fields names and values by turns
+ */
+function putContext(context, fields) {
+  for (const [field, value] of pairs(fields)) context.header(field, value, { append: LISTS.includes(field) })
 }
 
 /** @param {any} context */

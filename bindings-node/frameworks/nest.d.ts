@@ -1,13 +1,13 @@
 import type { Policy } from '../index.js'
-import type { Limit, OneLimitOptions, RequestOptions, StoreOptions } from './options.js'
+import type { OneLimitOptions, PlacedLimit, RequestOptions, StoreOptions } from './options.js'
 
 export { rateLimit } from './express.js'
-export type { Limit, OneLimitOptions, RequestOptions, StoreOptions } from './options.js'
+export type { Limit, OneLimitOptions, PlacedLimit, RequestOptions, StoreOptions } from './options.js'
 
 /** What a function of yours is given: the request, and Nest's context. */
 export type Asked = [request: any, context: any]
 
-/** What `@UseGuards` takes. */
+/** What `@UseGuards` takes, for handlers of HTTP and of WebSockets. */
 export interface Guard {
   canActivate(context: any): Promise<boolean>
 }
@@ -22,12 +22,15 @@ export interface Guard {
  * @throws for a policy or an option that cannot be, and without @nestjs/common.
  */
 export function rateLimitGuard(name: string, policy: Policy, options?: OneLimitOptions<Asked>): Guard
-/** The same with several limits, such as one of the address and one of the user, of which one atomic call decides. */
-export function rateLimitGuard(limits: readonly Limit<Asked>[], options?: RequestOptions<Asked>): Guard
+/**
+ * The same with several limits, such as one of the address and one of the user, of which one atomic call decides. One without a
+ * name counts for the class, the handler, the key and the policy alone.
+ */
+export function rateLimitGuard(limits: readonly PlacedLimit<Asked>[], options?: RequestOptions<Asked>): Guard
 
 /** How the storage is made. */
 export interface ThrottlerOptions extends StoreOptions {
-  /** What its keys have in common: `throttler` if left out. */
+  /** What its keys have in common: `throttler` if left out. Its keys also have the throttler, its limit and its times. */
   readonly name?: string
 }
 

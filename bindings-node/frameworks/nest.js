@@ -63,7 +63,7 @@ const VERBS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'ALL', 'OPTIONS', 'HEAD'
  * @param {any} name
  * @param {any} policy
  * @param {any} given
- * @returns {(context: any) => Limits}
+ * @returns {(context: any) => import('../lib/web.js').LimitsLike}
  */
 function limitsFor(name, policy, given) {
   const isNamed = !Array.isArray(name) || name.every((one) => one?.name !== undefined)
@@ -73,7 +73,7 @@ function limitsFor(name, policy, given) {
   }
   // What cannot be is told of when the application starts.
   new Limits(PLACE, name, policy, given, TRIAL)
-  /** @type {WeakMap<object, WeakMap<object, Limits>>} */
+  /** @type {WeakMap<object, WeakMap<object, import('../lib/web.js').LimitsLike>>} */
   const made = new WeakMap()
   return (context) => {
     const [controller, handler] = [context.getClass(), context.getHandler()]

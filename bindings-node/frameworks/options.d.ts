@@ -8,7 +8,10 @@ export type Given = readonly any[]
 
 /** What a limit is besides its name and policy. */
 export interface LimitOptions<Request extends Given> {
-  /** Whom a request counts for; the client's address if left out. To return nothing, or an empty text, is an error. */
+  /**
+   * Whom a request counts for; the client's address if left out. A request for which it returns nothing, an empty text, more than
+   * 1 KiB, anything else that is no key, or throws a TypeError, SyntaxError or URIError, is answered 400.
+   */
   readonly key?: (...request: Request) => Key | number | bigint | PromiseLike<Key | number | bigint>
   /** What a request costs, or a function that tells; 1 if left out. */
   readonly cost?: number | ((...request: Request) => number | PromiseLike<number>)
@@ -22,10 +25,16 @@ export interface LimitOptions<Request extends Given> {
 
 /** A limit of several. */
 export interface Limit<Request extends Given> extends LimitOptions<Request> {
-  /** Its name: limits of one name count together. */
+  /** Its name: limits of one name count together. It must not begin with `~`, as generated names do. */
   readonly name: string
   /** What it decides by. */
   readonly policy: Policy
+}
+
+/** A limit of several, where the package knows the place of the limit and needs no name. */
+export interface PlacedLimit<Request extends Given> extends Omit<Limit<Request>, 'name'> {
+  /** Its name: limits of one name count together. If left out it counts for its place, methods, key and policy alone. */
+  readonly name?: string
 }
 
 /** How requests are limited. */
@@ -34,12 +43,17 @@ export interface RequestOptions<Request extends Given, Denied extends Given = Re
   readonly client?: Client
   /** Which requests are not limited. */
   readonly skip?: (...request: Request) => boolean | PromiseLike<boolean>
-  /** Answers a denied request. The header fields are set. A problem (RFC 9457) with status 429 or 503 if left out. */
+  /**
+   * Answers a denied request. The header fields are set, and the status is 429 or 503 unless it sets another one. A problem
+   * (RFC 9457) if left out.
+   */
   readonly onDenied?: (decision: Decision | CombinedDecision, ...request: Denied) => any
   /** The header fields: `draft-11`, or none. */
   readonly syntax?: 'draft-11' | 'none'
   /** Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` are sent too. */
   readonly legacy?: boolean
+  /** Whether `Access-Control-Expose-Headers` lists the header fields, so that pages of other origins can read them; false if left out. */
+  readonly exposeHeaders?: boolean
   /** The proxies whose word about a client's address counts: addresses, networks, `loopback`, `private`. None if left out. */
   readonly trusted?: readonly string[]
   /** The header in which they tell it: `X-Forwarded-For` if left out, or `Forwarded`. */

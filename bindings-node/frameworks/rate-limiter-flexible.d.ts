@@ -4,7 +4,10 @@ import type { Client } from '../index.js'
 export interface FlexibleOptions {
   /** The client; one for `QUOTALOCK_URL` if left out. */
   readonly client?: Client
-  /** The name of its keys: `rlflx` if left out. Give each limiter one of its own. */
+  /**
+   * The name of its keys. If left out, limiters of the same points, duration and block count together, of which a warning tells:
+   * give each limiter one of its own.
+   */
   readonly keyPrefix?: string
   /** How many points may be consumed within the duration. */
   readonly points: number

@@ -8,8 +8,10 @@ const { basename, dirname, join, sep } = require('node:path')
 const { text } = require('./argument.js')
 const { failure } = require('./errors.js')
 
-/** The packages themselves, and those of others: a developer looks for neither. */
-const NOT_THE_DEVELOPERS = [`${dirname(__dirname)}${sep}`, `${sep}node_modules${sep}`, 'node:internal/']
+/** The folder of this package; a bundle has none. */
+const OURS = typeof __dirname === 'string' ? [`${dirname(__dirname)}${sep}`] : []
+/** What stands in a stack above the developer's own lines. */
+const NOT_THE_DEVELOPERS = [...OURS, `${sep}node_modules${sep}`, 'node:', '(<anonymous>)']
 /** More names than an application has; one that makes them of what users send does not fill the memory. */
 const MOST = 4096
 

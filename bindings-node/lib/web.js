@@ -221,7 +221,8 @@ class Limits {
     if (error?.code !== 'invalid_argument') return undefined
     if (!this.#hasWarned) {
       this.#hasWarned = true
-      warn('QUOTALOCK_KEY', `${error.message}; such requests are answered 400, of which this is the first`)
+      const message = error.message.startsWith(this.place) ? error.message : `${this.place}: ${error.message}`
+      warn('QUOTALOCK_KEY', `${message}. Such requests are answered 400, and this is the first one`)
     }
     return UNFIT
   }
@@ -307,7 +308,7 @@ class Addresses {
 }
 
 /**
- * Whom a request counts for, by a function of the user's. A TypeError of its is the request's fault: `request.body.user` where
+ * Whom a request counts for, by a function of the user's. Some errors of its are the request's fault: `request.body.user` where
  * there is no body.
  * @param {string} where
  * @param {(...request: any[]) => any} key
@@ -330,12 +331,15 @@ function keyFrom(where, key, request) {
   )
 }
 
+/** What reading a request throws that is not as it should be: of a body that is missing, is no JSON, or a path that is no text. */
+const SPOILED = [TypeError, SyntaxError, URIError]
+
 /**
  * @param {string} where
  * @param {unknown} error
  */
 function spoiled(where, error) {
-  if (!(error instanceof TypeError)) return error
+  if (!SPOILED.some((kind) => error instanceof kind)) return error
   return Object.assign(failure('invalid_argument', `${where}: the key function threw ${error}`), { cause: error })
 }
 
@@ -382,5 +386,7 @@ function costOf(cost) {
 function pick(given, names) {
   return Object.fromEntries(names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]))
 }
+
+/** @typedef {InstanceType<typeof Limits>} LimitsLike */
 
 module.exports = { Limits, TRIAL, at, checkOptions, clientOf, keyOf }

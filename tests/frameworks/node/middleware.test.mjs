@@ -94,19 +94,130 @@ test('without proxies the socket tells whom a request counts for, however many t
   assert.equal((await from('10.0.0.0')).next, 0)
 })
 
-test('a key that is nothing is an error, and neither unlimited nor one for all', async () => {
-  for (const key of [undefined, null, '', {}, Number.NaN, 1.5, true, new Uint8Array()]) {
+test('a key that is nothing is a 400, and neither unlimited nor one for all', async (context) => {
+  /** @type {string[]} */
+  const warned = []
+  const listen = (/** @type {any} */ warning) => warning.code === 'QUOTALOCK_KEY' && warned.push(warning.message)
+  process.on('warning', listen)
+  context.after(() => process.off('warning', listen))
+  const keys = [undefined, null, '', {}, Number.NaN, 1.5, true, new Uint8Array(), 'k'.repeat(1025), '\ud800', ['a']]
+  for (const key of keys) {
     const limited = express.rateLimit('a', '1/hour', {
       client: client('memory://'),
       key: () => /** @type {any} */ (key),
     })
-    const { next, error } = await asked(limited, {})
-    assert.equal(next, 1)
-    assert.match(error.message, /^quotalock\/express, limit "a": the key/)
+    const { next, body } = await asked(limited, {})
+    assert.equal(next, 0)
+    assert.equal(JSON.parse(body).status, 400)
+    await asked(limited, {})
   }
   // No socket's address and no key.
-  const { error } = await asked(express.rateLimit('a', '1/hour', { client: client('memory://') }), { socket: {} })
-  assert.equal(error.code, 'invalid_argument')
+  const { body } = await asked(express.rateLimit('a', '1/hour', { client: client('memory://') }), { socket: {} })
+  assert.equal(JSON.parse(body).status, 400)
+  await until(async () => warned.length > keys.length)
+  // Once for each limit, however many such requests there are.
+  assert.equal(warned.length, keys.length + 1)
+  for (const warning of warned) assert.match(warning, /^quotalock\/express/)
+})
+
+test('what a key function throws is a 400 if the request is the reason, else the error', async () => {
+  const thrown = async (/** @type {Error} */ error) => {
+    const key = async () => {
+      throw error
+    }
+    return asked(express.rateLimit('a', '1/hour', { client: client('memory://'), key }), {})
+  }
+  for (const error of [new TypeError('t'), new SyntaxError('s'), new URIError('u')]) {
+    assert.equal(JSON.parse((await thrown(error)).body).status, 400)
+  }
+  const away = new Error('the database is down')
+  assert.equal((await thrown(away)).error, away)
+})
+
+test('a request passes a limit once: the same middleware twice, or two of one name, policy and key', async () => {
+  const own = client('memory://')
+  const limited = express.rateLimit('a', '2/hour', { client: own })
+  const again = express.rateLimit('a', '2/hour', { client: own })
+  const costly = express.rateLimit('a', '2/hour', { client: own, cost: 2 })
+  const request = { headers: {}, socket: { remoteAddress: '192.0.2.1' } }
+  const passed = async (/** @type {any[]} */ ...all) => {
+    const one = { ...request }
+    let count = 0
+    for (const each of all) {
+      const response = { getHeader: () => undefined, setHeader: () => undefined, end: () => undefined }
+      await each(one, response, () => count++)
+    }
+    return count
+  }
+  assert.equal(await passed(limited, limited, again), 3)
+  assert.equal((await own.limiter('a', '2/hour').peek('192.0.2.1')).remaining, 1)
+  // Another cost is another charge.
+  assert.equal(await passed(limited, costly), 1)
+})
+
+test('a name with two meanings is warned of once, with both places', async (context) => {
+  /** @type {any[]} */
+  const warned = []
+  const listen = (/** @type {any} */ warning) => warning.code === 'QUOTALOCK_NAME' && warned.push(warning)
+  process.on('warning', listen)
+  context.after(() => process.off('warning', listen))
+  const own = client('memory://')
+  const options = { client: own }
+  for (let i = 0; i < 3; i++) {
+    express.rateLimit('policies', '5/hour', options)
+    koa.rateLimit('policies', '100/minute', options)
+    express.rateLimit('kinds', '5/hour', options)
+    express.rateLimit('kinds', '5/hour', { ...options, key: () => 'a' })
+    express.rateLimit('same', '5/hour', options)
+    // Another client's is another limit.
+    express.rateLimit('same', '6/hour', { client: client('memory://') })
+  }
+  await until(async () => warned.length > 1)
+  const [policies, kinds] = warned.map(({ message }) => message)
+  assert.match(policies, /"policies" has the policy 5\/hour \(quotalock\/express at .*middleware.test.mjs:\d+:\d+\)/)
+  assert.match(policies, /and 100\/minute \(quotalock\/koa at .*middleware.test.mjs:\d+:\d+\)/)
+  assert.match(
+    kinds,
+    /"kinds" counts by the address \(.*\) and by a key function, .*: give each limit a name of its own$/,
+  )
+  assert.equal(warned.length, 2)
+})
+
+test('no name of a developer is like a generated one, and middleware needs one', () => {
+  for (const make of makers.map(([, make]) => /** @type {any} */ (make))) {
+    assert.throws(() => make('~a', '1/hour'), /name "~a" begins with ~/)
+    assert.throws(() => make(undefined, '1/hour'), /name undefined is missing: give the limit a name/)
+    assert.throws(() => make([{ policy: '1/hour' }]), /name undefined is missing/)
+  }
+  assert.throws(() => nest.rateLimitGuard([{ name: '~a', policy: '1/hour' }]), /name "~a" begins with ~/)
+})
+
+test('a denial whose onDenied goes on is answered as if nothing had happened, and its errors keep the status', async () => {
+  const own = client('memory://')
+  const Express = framework('express')
+  const app = Express()
+  app.set('env', 'test')
+  const limited = (/** @type {any} */ onDenied) =>
+    express.rateLimit('a', '1/hour', { client: own, key: () => 'a', onDenied })
+  const ok = (/** @type {any} */ _request, /** @type {any} */ response) => response.send('ok')
+  app.get(
+    '/on',
+    limited((/** @type {any[]} */ ...[, , , next]) => next()),
+    ok,
+  )
+  app.get(
+    '/other',
+    limited((/** @type {any} */ _d, /** @type {any} */ _q, /** @type {any} */ response) => response.status(503).end()),
+    ok,
+  )
+  const server = app.listen(0, '127.0.0.1')
+  await until(async () => server.listening)
+  const get = (/** @type {string} */ path) =>
+    fetch(`http://127.0.0.1:${server.address().port}${path}`, { headers: { connection: 'close' } })
+  assert.equal((await get('/on')).status, 200)
+  assert.equal((await get('/on')).status, 200)
+  assert.equal((await get('/other')).status, 503)
+  server.close()
 })
 
 test('cost, skip, onDenied, enforce, and headers of several limits', async () => {
@@ -143,7 +254,7 @@ test('fastify: what cannot be is told when the route is added, with its place', 
     add({ name: 'a', policy: '1/fortnight' }),
     /^InvalidPolicyError: quotalock\/fastify, GET \/a, limit "a"/,
   )
-  assert.throws(add({}), /GET \/a, limit undefined/)
+  assert.throws(add({}), /GET \/a: policy undefined is missing/)
   assert.throws(add({ name: 'a', policy: '1/minute', kee: 1 }), /option 'kee' is unknown/)
   await assert.rejects(async () => await Fastify().register(quotalock, { hook: 'onSend' }), /hook is none of/)
   await assert.rejects(async () => await Fastify().register(quotalock, { trusted: ['0.0.0.0/0'] }), /is everybody/)
@@ -164,7 +275,7 @@ test('fastify: a key of the body, in a later hook', async () => {
   assert.equal((await login('a')).statusCode, 200)
   assert.equal((await login('b')).statusCode, 200)
   assert.equal((await login('a')).statusCode, 429)
-  assert.equal((await login('')).statusCode, 500)
+  assert.equal((await login('')).statusCode, 400)
 })
 
 test('next: a handler behind a proxy', async () => {
@@ -185,7 +296,7 @@ test('next: a handler behind a proxy', async () => {
   assert.match(`${refused?.headers.get('retry-after')}`, /^[12]$/)
   // The last entry is the proxy's word; what stands before it was written by the client.
   assert.equal((await get('203.0.113.1, 203.0.113.9')).status, 200)
-  await assert.rejects(GET(new Request('http://localhost/search'), {}), { code: 'invalid_argument' })
+  assert.equal((await GET(new Request('http://localhost/search'), {})).status, 400)
 })
 
 test('next: it needs proxies or a key, and handlers keep what they answer', async () => {
