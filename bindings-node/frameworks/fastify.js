@@ -177,8 +177,9 @@ class Store {
   /** @param {any} params */
   child(params) {
     const { max, timeWindow, routeInfo: { method = '', url = '' } = {} } = params
+    // As theirs, which counts HEAD apart from the GET of its route.
     const more = [typeof max === 'number' ? max : 'max', typeof timeWindow === 'number' ? timeWindow : 'timeWindow']
-    return new Store(this.#counter, generated({ place: url, methods: [method].flat(), key: 'key', more }), params)
+    return new Store(this.#counter, generated({ place: `${method} ${url}`, key: 'key', more }), params)
   }
 
   /** @param {string} key */

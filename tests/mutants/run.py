@@ -188,7 +188,11 @@ class Copy:
         # What `make test-frameworks` fetches.
         link = f"mkdir -p {self.path}/target; ln -sfn {there} {self.path}/target/frameworks"
         if language == "node":
-            run = ["node", "--test", *(f"{own}/node/{name}.test.mjs" for name in ("middleware", "stores", "leases"))]
+            run = [
+                "node",
+                "--test",
+                *(f"{own}/node/{name}.test.mjs" for name in ("middleware", "matrix", "stores", "leases")),
+            ]
             build = "npm run build --silent --prefix bindings-node"
         elif language == "python":
             themes = ("asgi", "django", "flask", "leases", "storage_of_limits")
