@@ -16,8 +16,6 @@ def say(number, frame):
         sys.exit(int(os.environ.get("ENDS_WITH", "9")))
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
     signal.signal(number, say)
-if os.environ.get("IS_APART"):
-    os.setpgrp()
 print("runs", os.environ["QUOTALOCK_TOKEN"], flush=True)
 while True:
     time.sleep(0.05)

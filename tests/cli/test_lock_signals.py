@@ -94,26 +94,6 @@ def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
     os.close(master)
 
 
-def test_what_the_terminal_sends_is_not_passed_on(console: Console) -> None:
-    """A command that has left the job hears nothing of it; one that is in the job has heard it already."""
-    master, slave = pty.openpty()
-    with console.start(
-        "lock", "job", *LISTEN, stdin=slave, env={**os.environ, "IS_APART": "1"}, preexec_fn=lambda: own_terminal(slave)
-    ) as process:
-        reads(process, "runs")
-        os.write(master, b"\x03")
-        # The terminal has sent it when it shows it, and the signals that the program gets reach its command in order.
-        shown = b""
-        while b"^C" not in shown:
-            shown += os.read(master, 64)
-        process.send_signal(signal.SIGUSR1)
-        reads(process, "SIGUSR1")
-        process.send_signal(signal.SIGTERM)
-        assert ends(process)[0] == 9
-    os.close(slave)
-    os.close(master)
-
-
 def own_terminal(slave: int) -> None:
     """Begins a session whose terminal this is."""
     import fcntl

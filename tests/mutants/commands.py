@@ -7,9 +7,10 @@ from mutant import Mutant
 CLI = "cli/src"
 LOCK = f"{CLI}/commands/lock.rs"
 SIGNALS = f"{CLI}/commands/lock_signals.rs"
+GROUP = f"{CLI}/commands/lock_group.rs"
 LIMIT = f"{CLI}/commands/limit.rs"
 ONLY = ("cli",)
-TESTS = ("test_lock", "test_limits", "test_inspect", "test_locks", "test_stock", "test_once_cache")
+TESTS = ("test_lock", "test_lock_group", "test_limits", "test_inspect", "test_locks", "test_stock", "test_once_cache")
 MUTANTS = [
     Mutant(
         "who gives up waiting leaves a waiter behind",
@@ -19,10 +20,24 @@ MUTANTS = [
         suites=ONLY,
     ),
     Mutant(
-        "Ctrl-C reaches the command twice",
+        "signals and losses reach the command alone, not what it started",
+        GROUP,
+        "libc::kill(-self.leader, number)",
+        "libc::kill(self.leader, number)",
+        suites=ONLY,
+    ),
+    Mutant(
+        "the lock is given back although processes of the group go on",
         LOCK,
-        "if !signal.is_from_terminal && signal.sender",
-        "if signal.sender",
+        "while self.group.lives() {",
+        "while false {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a command that reads the terminal never gets it",
+        LOCK,
+        "if wants_terminal && self.terminal.give() {",
+        "if wants_terminal && self.terminal.is_theirs() {",
         suites=ONLY,
     ),
     Mutant(
@@ -35,14 +50,14 @@ MUTANTS = [
     Mutant(
         "the program stops although its command did not",
         LOCK,
-        "if is_to_stop && has_stopped {",
-        "if is_to_stop {",
+        "libc::SIGTSTP => self.is_to_stop = true,",
+        "libc::SIGTSTP => return self.stop(libc::SIGTSTP, false),",
         suites=ONLY,
     ),
     Mutant(
         "who does not end after a loss is left alone",
         LOCK,
-        "send(pid, libc::SIGKILL);",
+        "self.group.send(libc::SIGKILL);",
         "",
         suites=ONLY,
     ),

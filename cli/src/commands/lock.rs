@@ -4,14 +4,16 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use quotalock::{Lock, LockOptions, MAX_LABEL_BYTES};
 
-use super::lock_signals::{Received, Signals, await_stop_or_end, send, stop_here};
+use super::lock_group::{Change, Group, adopt_orphans, nobody_continues_us};
+use super::lock_signals::{Received, Signals, ignore_terminal_stops, send_to_others_of_group, set_default, stop_here};
+use super::lock_terminal::Terminal;
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output::{shown, tell};
@@ -23,6 +25,10 @@ const TOKEN: &str = "QUOTALOCK_TOKEN";
 /// What a shell answers for a command that is not there, or that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
+/// How often to look whether the command's process group is gone, beside each time that the system reports a child's end.
+const LOOKS_AGAIN_AFTER: Duration = Duration::from_millis(250);
+/// After which time what the command left behind is reported.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What `lock` is asked.
 #[derive(Args)]
@@ -62,10 +68,10 @@ pub struct Arguments {
     /// What the command does when the lock is lost
     #[arg(long, value_enum, default_value_t = OnLoss::Stop)]
     on_loss: OnLoss,
-    /// How long the command may take to end before it is killed
+    /// How long after SIGTERM the process group is killed, if the lock is lost, or what an interrupted command left in it
     #[arg(long, value_parser = duration, default_value = "10s")]
     grace: u64,
-    /// Renew the lock for no longer than this; without it as long as the command runs
+    /// Renew the lock for no longer than this; without it as long as the command's process group runs
     #[arg(long, value_parser = duration)]
     max_hold: Option<u64>,
     /// What `locks` shows of the holder; without it the command
@@ -76,7 +82,7 @@ pub struct Arguments {
 /// What becomes of the command when the lock is lost.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnLoss {
-    /// It gets SIGTERM, and after the grace SIGKILL
+    /// Its process group gets SIGTERM, and after the grace SIGKILL
     Stop,
     /// It goes on
     Continue,
@@ -86,8 +92,7 @@ enum OnLoss {
 enum Event {
     Signal(Received),
     Lost,
-    Stopped,
-    Ended,
+    Child(Change),
 }
 
 /// Runs the command.
@@ -121,7 +126,8 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let told = events.clone();
     lock.on_loss(Box::new(move || drop(told.send(Event::Lost))));
     let token = lock.token().unwrap_or(0);
-    let mut child = match arguments.spawn(token) {
+    adopt_orphans();
+    let child = match arguments.spawn(token) {
         Ok(child) => child,
         Err(error) => {
             let _ = lock.release().run();
@@ -129,11 +135,19 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
             return Ok(Exit::Command(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }));
         }
     };
-    let watch = Watch { arguments, lock: &lock, name: &name, pid: child.id() };
-    let status = watch.until_end(&mut child, events, &inbox)?;
+    let group = Group::of(child.id());
+    thread::spawn(move || group.watch(|change| events.send(Event::Child(change)).is_ok()));
+    let terminal = Terminal::shared_with(group);
+    let (status, in_front) = Watch::new(arguments, &lock, &name, group, &terminal).until_gone(&inbox)?;
     match lock.release().run() {
         Ok(_) => {}
         Err(error) => tell(&format!("{name} ends by itself within {}: {error}", span(arguments.ttl))),
+    }
+    if let Some(number @ (libc::SIGINT | libc::SIGQUIT)) = status.signal()
+        && in_front
+    {
+        // The terminal sent it to the command alone, and a script around this program is to end too.
+        send_to_others_of_group(number);
     }
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     Ok(Exit::Command(code as u8))
@@ -146,7 +160,7 @@ fn end_asked(inbox: &Receiver<Event>) -> Option<Received> {
             return Some(signal);
         }
         if signal.number == libc::SIGTSTP {
-            stop_here();
+            stop_here(signal.number, false);
         }
     }
     None
@@ -175,26 +189,40 @@ impl Arguments {
         })
     }
 
+    /// Starts the command in a process group of its own.
     fn spawn(&self, token: u64) -> std::io::Result<Child> {
         let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).env(TOKEN, token.to_string());
-        #[cfg(target_os = "linux")]
-        if self.on_loss == OnLoss::Stop {
-            let parent = std::process::id();
-            // SAFETY: both calls may be made between fork and exec.
-            unsafe {
-                command.pre_exec(move || {
-                    // If this program is killed nobody renews the lock: the command is told.
-                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
-                    if libc::getppid() as u32 != parent {
-                        libc::raise(libc::SIGTERM);
-                    }
-                    Ok(())
-                });
-            }
+        command.args(&self.command[1..]).env(TOKEN, token.to_string()).process_group(0);
+        let not_inherited = ignore_terminal_stops();
+        let (parent, is_told) = (std::process::id(), self.on_loss == OnLoss::Stop);
+        // SAFETY: all that is called may be called between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                not_inherited.iter().for_each(|&number| set_default(number));
+                if is_told {
+                    end_with(parent);
+                }
+                Ok(())
+            });
         }
         command.spawn()
     }
+}
+
+/// Has this process, which is the command to be, get SIGTERM when its parent is killed: then nobody renews the lock. It reaches
+/// the command alone, not what it starts, and Linux only.
+fn end_with(parent: u32) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: all three may be called between fork and exec.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+        // The parent may have ended before.
+        if libc::getppid() as u32 != parent {
+            libc::raise(libc::SIGTERM);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = parent;
 }
 
 /// The command, cut to what a label may have.
@@ -211,83 +239,177 @@ struct Watch<'a> {
     arguments: &'a Arguments,
     lock: &'a Lock,
     name: &'a str,
-    pid: u32,
+    group: Group,
+    terminal: &'a Terminal,
+    /// When what is left of the group is killed.
+    kill_at: Option<Instant>,
+    was_lost: bool,
+    /// Whether a signal asked the command to end.
+    is_to_end: bool,
+    /// The job stops as a whole, and nobody renews the lock meanwhile: but only once the command has stopped, which it need not.
+    is_to_stop: bool,
+    has_stopped: bool,
 }
 
-impl Watch<'_> {
-    /// Passes signals on until the command ends, and ends it if the lock is lost.
-    fn until_end(
-        &self,
-        child: &mut Child,
-        events: Sender<Event>,
-        inbox: &Receiver<Event>,
-    ) -> Result<ExitStatus, Failure> {
-        let pid = self.pid;
-        thread::spawn(move || {
-            while await_stop_or_end(pid) && events.send(Event::Stopped).is_ok() {}
-            let _ = events.send(Event::Ended);
-        });
-        let mut kill_at: Option<Instant> = None;
-        let mut was_lost = false;
-        // The job stops as a whole, and nobody renews the lock meanwhile: but only once the command has stopped, which it need not.
-        let (mut is_to_stop, mut has_stopped) = (false, false);
-        loop {
-            if is_to_stop && has_stopped {
-                (is_to_stop, has_stopped) = (false, false);
-                stop_here();
-            }
-            let event = match kill_at {
-                Some(at) => inbox.recv_timeout(at.saturating_duration_since(Instant::now())),
-                None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match event {
-                Ok(Event::Signal(signal)) => {
-                    if signal.number == libc::SIGCONT && !self.lock.is_held() && !was_lost {
-                        // Stopped for longer than the lock lasted: it is told before it goes on.
-                        (was_lost, kill_at) = (true, self.lost());
-                    }
-                    match signal.number {
-                        libc::SIGTSTP => is_to_stop = true,
-                        libc::SIGCONT => (is_to_stop, has_stopped) = (false, false),
-                        _ => {}
-                    }
-                    self.pass_on(signal);
-                }
-                Ok(Event::Stopped) => has_stopped = true,
-                Ok(Event::Lost) if was_lost => {}
-                Ok(Event::Lost) => (was_lost, kill_at) = (true, self.lost()),
-                Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => {
-                    tell(&format!("the command is killed, it did not end within {}", span(self.arguments.grace)));
-                    send(pid, libc::SIGKILL);
-                    kill_at = None;
-                }
-            }
-        }
-        if !was_lost && !self.lock.is_held() {
-            tell(&format!("{} was lost before the command ended: another may have held it meanwhile", self.name));
-        }
-        child.wait().map_err(|error| failed(format!("cannot tell how the command ended: {error}")))
+impl<'a> Watch<'a> {
+    fn new(arguments: &'a Arguments, lock: &'a Lock, name: &'a str, group: Group, terminal: &'a Terminal) -> Watch<'a> {
+        let (kill_at, was_lost, is_to_end, is_to_stop, has_stopped) = (None, false, false, false, false);
+        Watch { arguments, lock, name, group, terminal, kill_at, was_lost, is_to_end, is_to_stop, has_stopped }
     }
 
-    /// The lock is lost: when the command is to be killed.
-    fn lost(&self) -> Option<Instant> {
+    /// Passes signals on until no process of the group is left, and ends it if the lock is lost. Returns how the command ended,
+    /// and whether it was in the foreground of the terminal then.
+    fn until_gone(mut self, inbox: &Receiver<Event>) -> Result<(ExitStatus, bool), Failure> {
+        let (status, was_in_front) = loop {
+            match self.next(inbox, None) {
+                Some(Event::Child(Change::Ended(status))) => break (status, self.terminal.take_back()),
+                Some(Event::Child(Change::Stopped(number))) => self.on_stop(number),
+                Some(event) => self.on(event),
+                None => {}
+            }
+        };
+        // What the terminal sent to the command alone this program did not hear.
+        self.is_to_end |= was_in_front && matches!(status.signal(), Some(libc::SIGINT | libc::SIGQUIT));
+        let ended_at = Instant::now();
+        let mut is_reported = false;
+        while self.group.lives() {
+            if self.is_to_end && self.kill_at.is_none() {
+                // Shells have what runs in the background ignore SIGINT.
+                self.group.send(libc::SIGTERM);
+                self.kill_at = self.after_grace();
+                self.is_to_end = false;
+            }
+            if !is_reported && ended_at.elapsed() >= PATIENCE {
+                is_reported = true;
+                self.report_left_behind();
+            }
+            match self.next(inbox, Some(LOOKS_AGAIN_AFTER)) {
+                Some(Event::Signal(signal)) if signal.number == libc::SIGTSTP && !nobody_continues_us() => {
+                    // The command is not there any more, whose stopping would be awaited.
+                    self.group.send(signal.number);
+                    self.stop(signal.number, false);
+                }
+                Some(event) => self.on(event),
+                None => {}
+            }
+        }
+        if !self.was_lost && !self.lock.is_held() {
+            tell(&format!("{} was lost before the command ended: another may have held it meanwhile", self.name));
+        }
+        Ok((status, was_in_front))
+    }
+
+    /// The next event; none if there was none for as long as that, or the group was killed.
+    fn next(&mut self, inbox: &Receiver<Event>, within: Option<Duration>) -> Option<Event> {
+        let to_kill = self.kill_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let event = match (to_kill, within) {
+            (None, None) => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            (one, other) => inbox.recv_timeout(one.unwrap_or(Duration::MAX).min(other.unwrap_or(Duration::MAX))),
+        };
+        if self.kill_at.is_some_and(|at| at <= Instant::now()) {
+            tell(&format!("the command is killed, it did not end within {}", span(self.arguments.grace)));
+            self.group.send(libc::SIGKILL);
+            self.kill_at = None;
+        }
+        event.ok()
+    }
+
+    fn on(&mut self, event: Event) {
+        match event {
+            Event::Signal(signal) => self.on_signal(signal),
+            Event::Lost => self.on_loss(),
+            Event::Child(_) => {}
+        }
+    }
+
+    fn on_signal(&mut self, signal: Received) {
+        match signal.number {
+            // The system would ignore it too.
+            libc::SIGTSTP if nobody_continues_us() => return,
+            libc::SIGTSTP if self.has_stopped => return self.stop(libc::SIGTSTP, false),
+            libc::SIGTSTP => self.is_to_stop = true,
+            // Stopped for longer than the lock lasted: the command is told before it goes on.
+            libc::SIGCONT if !self.lock.is_held() => self.on_loss(),
+            _ => {}
+        }
+        if signal.number == libc::SIGCONT {
+            (self.is_to_stop, self.has_stopped) = (false, false);
+        }
+        self.is_to_end |= signal.ends();
+        // What the command sent to us is nothing to send back.
+        if signal.sender != self.group.id() {
+            self.group.send(signal.number);
+        }
+    }
+
+    /// The command has stopped.
+    fn on_stop(&mut self, number: i32) {
+        self.has_stopped = true;
+        let wants_terminal = matches!(number, libc::SIGTTIN | libc::SIGTTOU);
+        if wants_terminal && self.terminal.give() {
+            self.go_on(false);
+        } else if self.is_to_stop {
+            self.stop(libc::SIGTSTP, false);
+        } else if wants_terminal && nobody_continues_us() {
+            tell("the command wants the terminal, and no shell can give it: it gets SIGHUP");
+            self.is_to_end = true;
+            self.group.send(libc::SIGHUP);
+            self.group.send(libc::SIGCONT);
+            self.kill_at = self.kill_at.or_else(|| self.after_grace());
+        } else if wants_terminal || number == libc::SIGTSTP || self.terminal.is_theirs() {
+            self.stop(if wants_terminal { number } else { libc::SIGTSTP }, true);
+        }
+    }
+
+    /// Stops this process, as the command has stopped, until a shell continues it.
+    fn stop(&mut self, number: i32, whole_group: bool) {
+        let wants_terminal = self.terminal.take_back() || number != libc::SIGTSTP;
+        if !nobody_continues_us() {
+            stop_here(number, whole_group);
+        }
+        if !self.lock.is_held() {
+            self.on_loss();
+        }
+        self.go_on(wants_terminal);
+    }
+
+    /// Continues the command, in the foreground if it is to be there and this process is.
+    fn go_on(&mut self, in_front: bool) {
+        (self.is_to_stop, self.has_stopped) = (false, false);
+        if in_front {
+            self.terminal.give();
+        }
+        self.group.send(libc::SIGCONT);
+    }
+
+    /// The lock is lost: the group has to end, unless the command is to go on.
+    fn on_loss(&mut self) {
+        if std::mem::replace(&mut self.was_lost, true) {
+            return;
+        }
         let name = self.name;
         if self.arguments.on_loss == OnLoss::Continue {
-            tell(&format!("{name} is lost: another may hold it, and the command goes on"));
-            return None;
+            return tell(&format!("{name} is lost: another may hold it, and the command goes on"));
         }
         tell(&format!("{name} is lost: another may hold it, and the command gets SIGTERM"));
-        send(self.pid, libc::SIGTERM);
-        // One that is stopped would not hear of it.
-        send(self.pid, libc::SIGCONT);
+        self.group.send(libc::SIGTERM);
+        // What is stopped would not hear of it.
+        self.group.send(libc::SIGCONT);
+        self.kill_at = self.after_grace();
+    }
+
+    fn after_grace(&self) -> Option<Instant> {
         Instant::now().checked_add(Duration::from_micros(self.arguments.grace))
     }
 
-    fn pass_on(&self, signal: Received) {
-        // The terminal has told the command itself; and what it sent to us is nothing to send back.
-        if !signal.is_from_terminal && signal.sender as u32 != self.pid {
-            send(self.pid, signal.number);
-        }
+    fn report_left_behind(&self) {
+        let members = self.group.members();
+        let numbers: Vec<String> = members.iter().take(5).map(i32::to_string).collect();
+        let more = if members.len() > numbers.len() { ", ..." } else { "" };
+        let which = if numbers.is_empty() { String::new() } else { format!(" (pid {}{more})", numbers.join(", ")) };
+        tell(&format!(
+            "the command has ended, but not all of its process group{which}: {} is kept until they end",
+            self.name
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! Signals to `lock`, as events: who sent them, and whether the command has got them already.
+//! Signals to `lock`, as events, and how this process stops as its command does.
 
 use std::io::{PipeReader, Read, Write, pipe};
 use std::mem::MaybeUninit;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// Those that are passed on. What stops a process cannot all be caught: `STOP` stops this program, and `KILL` ends it.
-const CAUGHT: [i32; 8] = [
+const CAUGHT: [i32; 9] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -15,6 +15,7 @@ const CAUGHT: [i32; 8] = [
     libc::SIGUSR2,
     libc::SIGTSTP,
     libc::SIGCONT,
+    libc::SIGWINCH,
 ];
 
 /// Where the handler writes; -1 before there is a pipe.
@@ -25,8 +26,6 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 pub struct Received {
     /// Its number.
     pub number: i32,
-    /// Whether the terminal sent it to all processes of the job, the command among them.
-    pub is_from_terminal: bool,
     /// Which process sent it; 0 if that is not known.
     pub sender: i32,
 }
@@ -74,10 +73,10 @@ impl Signals {
 
     /// Waits for the next one; none if there is none any more.
     pub fn next(&mut self) -> Option<Received> {
-        let mut bytes = [0; 12];
+        let mut bytes = [0; 8];
         self.0.read_exact(&mut bytes).ok()?;
         let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| i32::from_ne_bytes(*word));
-        Some(Received { number: word(0), is_from_terminal: word(4) == 1, sender: word(8) })
+        Some(Received { number: word(0), sender: word(4) })
     }
 }
 
@@ -86,46 +85,56 @@ extern "C" fn handle(number: i32, info: *mut libc::siginfo_t, _context: *mut lib
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
-        let from_terminal = (*info).si_code == libc::SI_KERNEL;
-        let sender = if from_terminal { 0 } else { (*info).si_pid() };
-        let mut bytes = [0_u8; 12];
+        let sender = if (*info).si_code == libc::SI_KERNEL { 0 } else { (*info).si_pid() };
+        let mut bytes = [0_u8; 8];
         let _ = (&mut bytes[..4]).write(&number.to_ne_bytes());
-        let _ = (&mut bytes[4..8]).write(&i32::from(from_terminal).to_ne_bytes());
-        let _ = (&mut bytes[8..]).write(&sender.to_ne_bytes());
+        let _ = (&mut bytes[4..]).write(&sender.to_ne_bytes());
         libc::write(PIPE.load(Ordering::Acquire), bytes.as_ptr().cast(), bytes.len());
         *errno = before;
     }
 }
 
-/// Sends a signal to a process that is not reaped yet.
-pub fn send(pid: u32, number: i32) {
-    // SAFETY: no memory is involved.
-    unsafe { libc::kill(pid as i32, number) };
+/// Ignores the signals that stop a process for using the terminal: this one gives it to its command, and writes to it meanwhile.
+/// Returns those of them that the command must not inherit.
+pub fn ignore_terminal_stops() -> Vec<i32> {
+    let ignored_before = |number: &i32| set_action(*number, libc::SIG_IGN).sa_sigaction == libc::SIG_IGN;
+    [libc::SIGTTIN, libc::SIGTTOU].into_iter().filter(|number| !ignored_before(number)).collect()
 }
 
-/// Stops this process as the signal would have that was caught.
-pub fn stop_here() {
-    // SAFETY: no memory is involved.
-    unsafe { libc::raise(libc::SIGSTOP) };
+/// Lets a signal do what it does unless somebody catches it. May be called between fork and exec.
+pub fn set_default(number: i32) {
+    set_action(number, libc::SIG_DFL);
 }
 
-/// Waits until a child stops, which is true, or has ended. Then it is left to be reaped: until then its number is its own.
-pub fn await_stop_or_end(pid: u32) -> bool {
-    let wait = |options| {
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        loop {
-            // SAFETY: the structure is valid for writing, and zeroed it is a valid one.
-            let (failed, info) =
-                unsafe { (libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), options) != 0, info.assume_init()) };
-            if !failed || std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-                return info.si_code;
-            }
-        }
-    };
-    let stopped = wait(libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT) == libc::CLD_STOPPED;
-    if stopped {
-        // It is told once.
-        wait(libc::WSTOPPED | libc::WNOHANG);
+/// Stops this process by a signal that stops, and the rest of its process group too unless the terminal has done so. Returns when it
+/// is continued.
+pub fn stop_here(number: i32, whole_group: bool) {
+    let before = set_action(number, libc::SIG_IGN);
+    if whole_group {
+        // SAFETY: no memory is involved.
+        unsafe { libc::kill(0, number) };
     }
-    stopped
+    set_action(number, libc::SIG_DFL);
+    // SAFETY: no memory is involved. It stops in this call, which a signal to the whole process need not.
+    unsafe { libc::raise(number) };
+    // SAFETY: the structure comes from the system.
+    unsafe { libc::sigaction(number, &raw const before, std::ptr::null_mut()) };
+}
+
+/// Sends the process group of this process a signal of the terminal which this process itself ignores from now on.
+pub fn send_to_others_of_group(number: i32) {
+    set_action(number, libc::SIG_IGN);
+    // SAFETY: no memory is involved.
+    unsafe { libc::kill(0, number) };
+}
+
+fn set_action(number: i32, handler: usize) -> libc::sigaction {
+    let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: both structures are valid, and zeroed is a valid `sigaction`.
+    unsafe {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+        action.sa_sigaction = handler;
+        libc::sigaction(number, &raw const action, before.as_mut_ptr());
+        before.assume_init()
+    }
 }
