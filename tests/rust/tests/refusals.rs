@@ -3,20 +3,14 @@
 use std::future::IntoFuture;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use quotalock::driver::LoopLink;
 use quotalock::{Answer, Client, Code, Decision, Limiter, LimiterOptions, OnError, Options, Policy, Result, Source};
-use quotalock_tests::{fresh_prefix, servers};
-
-/// The tests here change their servers: one at a time.
-static TURN: Mutex<()> = Mutex::new(());
-
-fn server(name: &str) -> String {
-    servers().into_iter().find(|(found, _)| found == name).unwrap().1.trim_start_matches("redis://").to_owned()
-}
+use quotalock_tests::fresh_prefix;
+use quotalock_tests::own_server::OwnServer;
 
 /// Sends a command as an operator would.
 fn command(server: &str, line: &str) {
@@ -48,13 +42,13 @@ fn consume(limiter: &Limiter) -> Decision {
 
 #[test]
 fn local_holds_its_limit_while_a_full_server_answers_errors() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = server("redis-7.0");
-    let limiter = limiter(&server, OnError::Local);
+    let own = OwnServer::start("redis-7.0");
+    let server = own.address();
+    let limiter = limiter(server, OnError::Local);
     assert_eq!(consume(&limiter).source, Source::Redis);
-    command(&server, "CONFIG SET maxmemory 1");
+    command(server, "CONFIG SET maxmemory 1");
     let decisions: Vec<Decision> = (0..50).map(|_| consume(&limiter)).collect();
-    command(&server, "CONFIG SET maxmemory 0");
+    command(server, "CONFIG SET maxmemory 0");
     assert!(decisions.iter().all(|d| d.source == Source::Local));
     assert_eq!(decisions.iter().filter(|d| d.allowed).count(), 5, "the policy, held by this process");
     let back = consume(&limiter);
@@ -122,8 +116,8 @@ fn try_async(limiter: &Limiter) -> Result<Decision> {
 
 #[test]
 fn a_demoted_master_is_left_for_its_successor() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let (old, new) = (server("redis-7.0"), server("valkey-9.1"));
+    let own = ["redis-7.0", "valkey-9.1"].map(OwnServer::start);
+    let [old, new] = [0, 1].map(|n| own[n].address().to_owned());
     for consume in [consume, consume_async] {
         let master = Arc::new(Mutex::new(old.clone()));
         let limiter = limiter(&virtual_address(master.clone()), OnError::Raise);
@@ -139,10 +133,10 @@ fn a_demoted_master_is_left_for_its_successor() {
 
 #[test]
 fn a_server_that_takes_no_more_connections_is_asked_on_those_it_took() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = server("redis-7.0");
-    let operator = TcpStream::connect(&server).unwrap();
-    let limiter = limiter(&server, OnError::Raise);
+    let own = OwnServer::start("redis-7.0");
+    let server = own.address();
+    let operator = TcpStream::connect(server).unwrap();
+    let limiter = limiter(server, OnError::Raise);
     assert_eq!(consume(&limiter).remaining, 4);
     // Fewer than there are: those stay, no other is let in.
     command_on(&operator, "CONFIG SET maxclients 1");
@@ -175,12 +169,12 @@ fn answer(link: &mut LoopLink<()>, limiter: &Limiter) -> Result<Answer> {
 
 #[test]
 fn a_loop_that_is_connected_minds_no_other_that_is_not() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = server("redis-7.0");
-    let limiter = limiter(&server, OnError::Raise);
+    let own = OwnServer::start("redis-7.0");
+    let server = own.address();
+    let limiter = limiter(server, OnError::Raise);
     let [mut connected, mut late] = [(); 2].map(|()| LoopLink::new(|()| true).unwrap());
     answer(&mut connected, &limiter).unwrap();
-    let operator = TcpStream::connect(&server).unwrap();
+    let operator = TcpStream::connect(server).unwrap();
     command_on(&operator, "CONFIG SET maxclients 1");
     let rounds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         for _ in 0..20 {
