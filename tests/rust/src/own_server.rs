@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ const STARTS_WITHIN: Duration = Duration::from_secs(60);
 pub struct OwnServer {
     name: String,
     url: String,
+    /// Where it writes its dump.
+    folder: PathBuf,
     process: Child,
 }
 
@@ -33,7 +36,10 @@ impl OwnServer {
         for _ in 0..10 {
             let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
             let mark = mark();
+            let folder = std::env::temp_dir().join(format!("quotalock-{mark}"));
+            std::fs::create_dir_all(&folder).unwrap();
             let mut command = Command::new(binary);
+            command.current_dir(&folder);
             command.args(["--port", &port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
             // Only this server knows the password of this user, so nothing else on the port is taken for it.
             command.args(["--user", &mark, "on", &format!(">{mark}"), "~*", "+@all"]);
@@ -41,7 +47,8 @@ impl OwnServer {
                 command.args(["--enable-debug-command", "yes"]);
             }
             let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            let mut server = OwnServer { name: name.into(), url: format!("redis://127.0.0.1:{port}"), process };
+            let url = format!("redis://127.0.0.1:{port}");
+            let mut server = OwnServer { name: name.into(), url, folder, process };
             if server.answers(&mark) {
                 return server;
             }
@@ -117,6 +124,7 @@ impl Drop for OwnServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
