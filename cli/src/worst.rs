@@ -50,6 +50,8 @@ pub struct RuleExplained {
     pub most_with_the_others: u64,
     /// The most that it admits within a moment, also around an edge.
     pub most_in_a_moment: u64,
+    /// The same, with what the other rules say: no moment has more than the strictest rule admits.
+    pub most_in_a_moment_with_the_others: u64,
     /// How much it admits of constant pressure in a period.
     pub long_run: f64,
     /// The longest `retry_after` of a call of cost 1.
@@ -123,6 +125,7 @@ fn in_a_moment(rule: &Rule) -> u64 {
         "calendar-window" => 2 * rule.limit(),
         _ => rule.capacity(),
     }
+    .min(u64::try_from(most(rule, rule.period())).unwrap_or(u64::MAX))
 }
 
 /// The longest wait of a call of cost 1, in microseconds.
@@ -202,7 +205,8 @@ impl RuleExplained {
             words: words(rule),
             most_in_a_period: narrow(most(rule, rule.period())),
             most_with_the_others: narrow(others),
-            most_in_a_moment: in_a_moment(rule).min(narrow(most(rule, rule.period()))),
+            most_in_a_moment: in_a_moment(rule),
+            most_in_a_moment_with_the_others: rules.iter().map(in_a_moment).min().unwrap_or(0),
             long_run: above as f64 / below as f64,
             longest_wait: longest_wait(rule) as f64 / 1e6,
             never_binds_beside: (0..rules.len()).find(is_tighter),
@@ -273,7 +277,11 @@ impl RuleExplained {
             "fixed-window" | "calendar-window" => ", around the edge of two windows",
             _ => "",
         };
-        writeln!(f, "  Most in a moment: {}{edge}.", count(self.most_in_a_moment))?;
+        write!(f, "  Most in a moment: {}{edge}", count(self.most_in_a_moment))?;
+        match self.most_in_a_moment_with_the_others < self.most_in_a_moment {
+            true => writeln!(f, "; with the other rules {}.", count(self.most_in_a_moment_with_the_others))?,
+            false => writeln!(f, ".")?,
+        }
         writeln!(f, "  In the long run: {} in {span_of_period}.", self.long_run)?;
         writeln!(f, "  Longest wait of a denied call of cost 1: {}.", span(wait))?;
         if let Some(beside) = self.never_binds_beside {
@@ -315,6 +323,22 @@ mod tests {
         }
         let bucket = &explained("token-bucket 8/minute capacity 2").rules[0];
         assert_eq!((bucket.most_in_a_period, bucket.most_in_a_moment), (9, 2));
+    }
+
+    #[test]
+    fn a_moment_has_no_more_than_the_strictest_rule_admits() {
+        let moments = |text: &str| -> Vec<(u64, u64)> {
+            let each = explained(text).rules;
+            each.iter().map(|rule| (rule.most_in_a_moment, rule.most_in_a_moment_with_the_others)).collect()
+        };
+        assert_eq!(moments("10/minute;100/hour"), [(19, 19), (199, 19)]);
+        assert_eq!(moments("1/second;token-bucket 100/hour"), [(1, 1), (100, 1)]);
+        assert_eq!(moments("calendar-window 10/minute;sliding-log 7/hour"), [(20, 7), (7, 7)]);
+        let said = explained("10/minute;100/hour").to_string();
+        assert!(
+            said.contains("Most in a moment: 199, around the edge of two windows; with the other rules 19."),
+            "{said}"
+        );
     }
 
     #[test]

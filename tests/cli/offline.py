@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ def refuses(*words: str | Path | bytes, code: int = 2) -> str:
     assert (ended.returncode, ended.stdout) == (code, "")
     assert "panicked" not in ended.stderr
     return ended.stderr
+
+
+def months(count: int) -> Iterator[bytes]:
+    """The log again and again, each time a month later."""
+    names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    log = LOG.read_bytes()
+    for number in range(count):
+        yield log.replace(b"/May/2015:", f"/{names[number % 12]}/{2010 + number // 12}:".encode())
 
 
 def combined(client: str, seconds: int, path: str = "/") -> str:

@@ -83,3 +83,12 @@ def test_whoever_reads_may_go(tmp_path: Path) -> None:
     ended = run("explain", "1/s", capture_output=False, stdout=writer, stderr=-1)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_moment_takes_all_rules_together() -> None:
+    rules = tells("explain", "10/minute;100/hour")["rules"]
+    told = [(rule["most_in_a_moment"], rule["most_in_a_moment_with_the_others"]) for rule in rules]
+    assert told == [(19, 19), (199, 19)]
+    assert "Most in a moment: 199, around the edge of two windows; with the other rules 19." in says(
+        "explain", "10/minute;100/hour"
+    )

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import quotalock
-from offline import LOG, PROGRAM, ROOT, START, combined, json_line, refuses, run, says, tells
+from offline import LOG, PROGRAM, ROOT, START, combined, json_line, months, refuses, run, says, tells
 from quotalock import testing
 
 SERVERS: dict[str, str] = json.loads(os.environ.get("QUOTALOCK_TEST_SERVERS", "{}"))
@@ -146,13 +146,41 @@ def test_several_logs_are_merged_by_time(tmp_path: Path) -> None:
     assert (merged["earlier"], merged["policies"]) == (0, one["policies"])
 
 
-def test_time_never_goes_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_log_out_of_order_counts_as_the_same_log_in_order(tmp_path: Path, policy: str) -> None:
+    lines = LOG.read_text(errors="replace").splitlines(keepends=True)
+    when = re.compile(r"\[(\d+)/May/2015:([\d:]+) ")
+    ordered = sorted(lines, key=lambda line: found.groups() if (found := when.search(line)) else ("", ""))
+    files = [write(tmp_path, "as-is", *lines), write(tmp_path, "ordered", *ordered)]
+    shuffled = list(enumerate(ordered))
+    shaken = random.Random(7)
+    # Each line moves by up to 20 places, which is less than the window.
+    shuffled.sort(key=lambda one: one[0] + shaken.uniform(0, 20))
+    files.append(write(tmp_path, "shaken", *(line for _, line in shuffled)))
+    first, *others = (tells("simulate", "--policy", policy, "--reorder", "2h", file) for file in files)
+    assert first["earlier"] > 9_000
+    for other in others:
+        for name in ("denied", "clients_denied", "longest_wait", "series"):
+            assert other["policies"][0][name] == first["policies"][0][name], (policy, name)
+
+
+def test_lines_out_of_order_are_sorted_within_the_window_and_refused_beyond(tmp_path: Path) -> None:
     log = write(tmp_path, "log", *(combined("a", n) for n in (10, 9, 10, 3, 11)))
     report = tells("simulate", "--policy", "1/s", log)
-    assert (report["earlier"], report["earlier_by"], report["policies"][0]["denied"]) == (2, 7.0, 3)
-    said = says("simulate", "--policy", "1/s", log)
-    assert "2 lines came after a later one, by up to 7s" in said
-    assert "is the log in order?" in said
+    assert (report["earlier"], report["earlier_by"], report["policies"][0]["denied"]) == (2, 7.0, 1)
+    assert "2 lines came after a later one, by up to 7s: all lines were sorted by time" in says(
+        "simulate", "--policy", "1/s", log
+    )
+    page = tmp_path / "page.html"
+    says("simulate", "--policy", "1/s", "--html", page, log)
+    assert "2 lines came after a later one, by up to 7s: all lines were sorted by time" in page.read_text()
+    assert tells("simulate", "--policy", "1/s", "--reorder", "7s", log)["requests"] == 5
+    said = refuses("simulate", "--policy", "1/s", "--reorder", "6s", "--html", page, log, code=1)
+    assert f"{log}:4 is of 2015-05-17 10:00:03, but a line before it is of 2015-05-17 10:00:10: 7s later" in said
+    assert "--reorder 6s" in said
+    late = write(tmp_path, "late", combined("a", 0), combined("b", 301), combined("a", 0))
+    assert f"{late}:3 " in refuses("simulate", "--policy", "1/s", late, code=1)
+    assert tells("simulate", "--policy", "1/s", "--reorder", "10m", late)["policies"][0]["denied"] == 1
 
 
 def test_what_cannot_be_used_is_counted_and_shown(tmp_path: Path) -> None:
@@ -259,8 +287,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
         )
         assert process.stdin
         with process.stdin as log:
-            for _ in range(times):
-                log.write(LOG.read_bytes())
+            log.writelines(months(times))
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0
@@ -314,7 +341,19 @@ def test_a_damaged_log_is_counted_line_by_line(tmp_path: Path) -> None:
         log, page = tmp_path / "log", tmp_path / "page"
         log.write_bytes(b"\n".join(lines))
         by = ("ip", "user", "path", "field:user.id", "field:agent")[number % 5]
-        words: list[str | Path] = ["--policy", "3/minute", "--by", by, "--suggest", "5", "--html", page, log]
+        words: list[str | Path] = [
+            "--reorder",
+            "100000d",
+            "--policy",
+            "3/minute",
+            "--by",
+            by,
+            "--suggest",
+            "5",
+            "--html",
+            page,
+            log,
+        ]
         if number % 7 == 0 and by in ("ip", "path"):
             words = ["--pattern", pattern, *words]
         ended = run("--json", "simulate", *words)
@@ -336,3 +375,16 @@ def test_the_guide_shows_what_it_prints() -> None:
     for words, shown in blocks:
         said = says(*shlex.split(words), cwd=LOG.parent)
         assert [line.rstrip() for line in said.splitlines()] == shown.splitlines()
+
+
+def test_the_virtual_host_and_syslog_are_not_the_client(tmp_path: Path) -> None:
+    line = combined("192.0.2.1", 0)
+    heads = ("", "www.example.com:443 ", "shop.example.com ", "203.0.113.80:80 ", "<190>May 17 10:05:03 web nginx: ")
+    log = write(tmp_path, "log", *(head + line for head in heads))
+    report = tells("simulate", "--policy", "1/minute", log)
+    assert (report["clients"], report["policies"][0]["denied"]) == (1, len(heads) - 1)
+    assert report["policies"][0]["worst"][0]["client"] == "192.0.2.1"
+    # Which of two bare addresses is the client nobody can tell.
+    log = write(tmp_path, "log", "203.0.113.80 " + line)
+    report = tells("simulate", "--policy", "1/minute", log, code=1)
+    assert (report["requests"], report["left_out"][0]["why"]) == (0, "unreadable")

@@ -12,7 +12,7 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
-from offline import LOG, PROGRAM, combined, json_line, refuses, run, says
+from offline import LOG, PROGRAM, combined, json_line, months, refuses, run, says
 
 
 class Page(HTMLParser):
@@ -117,8 +117,7 @@ def test_an_interrupt_tells_what_was_read() -> None:
 
 def test_a_bar_is_drawn_on_a_terminal_alone() -> None:
     reader, writer = pty.openpty()
-    with open(LOG, "rb") as log:
-        many = log.read() * 60
+    many = b"".join(months(60))
     process = subprocess.Popen(
         [PROGRAM, "simulate", "--policy", "1/s", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=writer
     )

@@ -9,9 +9,49 @@ LOCK = f"{CLI}/commands/lock.rs"
 SIGNALS = f"{CLI}/commands/lock_signals.rs"
 GROUP = f"{CLI}/commands/lock_group.rs"
 LIMIT = f"{CLI}/commands/limit.rs"
+SIMULATE = f"{CLI}/simulate"
 ONLY = ("cli",)
-TESTS = ("test_lock", "test_lock_group", "test_limits", "test_inspect", "test_locks", "test_stock", "test_once_cache")
+TESTS = (
+    "test_lock",
+    "test_lock_group",
+    "test_limits",
+    "test_inspect",
+    "test_locks",
+    "test_stock",
+    "test_once_cache",
+    "test_simulate",
+    "test_explain",
+    "test_top",
+)
 MUTANTS = [
+    Mutant(
+        "a line that came late is decided when it comes, not in its turn",
+        f"{SIMULATE}/run.rs",
+        "if !is_over && time.saturating_add(self.window) >= self.latest {",
+        "if false {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a log that is too far out of order is replayed all the same",
+        f"{SIMULATE}/run.rs",
+        "if late_by > self.waiting.window {",
+        "if late_by > u64::MAX - 1 {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "the virtual host is counted as the client",
+        f"{SIMULATE}/line.rs",
+        "(!is_address(virtual_host) || has_port(virtual_host)).then(|| (second, third.end + 1))",
+        "Some((first, second.end + 1))",
+        suites=ONLY,
+    ),
+    Mutant(
+        "the most in a moment is that of each rule alone",
+        f"{CLI}/worst.rs",
+        "rules.iter().map(in_a_moment).min().unwrap_or(0)",
+        "in_a_moment(rule)",
+        suites=ONLY,
+    ),
     Mutant(
         "who gives up waiting leaves a waiter behind",
         LOCK,

@@ -23,6 +23,8 @@ use crate::simulate::pattern::Pattern;
 use crate::simulate::report::{Asked, Report};
 use crate::simulate::run::Run;
 use crate::simulate::source::{Request, Sources, Told};
+use crate::simulate::time::written;
+use crate::words::{duration, span};
 
 /// After so many requests the bar moves, and signals are looked for.
 const STEP: u64 = 8_192;
@@ -54,6 +56,9 @@ pub struct Arguments {
     /// How many clients are kept; requests of more are left out and counted
     #[arg(long, value_name = "COUNT", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_clients: u32,
+    /// Sort lines whose times are out of order by at most this; a line that comes later still ends the replay
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
+    reorder: u64,
     /// Write the report with plots into an HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -90,15 +95,21 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let (mut sources, size) =
         opened.map_err(|(file, error)| usage(format!("cannot read {}: {error}", shown(file.as_bytes()))))?;
     let (bar, stop) = (bar(size), interrupted());
-    let mut run = Run::new(&policies, arguments.max_clients as usize, arguments.suggest.is_some());
-    let mut failed = None;
+    let mut run = Run::new(&policies, arguments.max_clients as usize, arguments.reorder, arguments.suggest.is_some());
+    let (mut failed, mut too_late) = (None, None);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
     sources.each(now, |request| {
-        let told = run.decide(&request);
-        if let Some(decisions) = decisions.as_mut().filter(|_| told == Told::Decided)
-            && let Err(error) = decisions.write(&run, &request)
-        {
-            failed = Some(error);
+        let told = run.enter(&request);
+        match (told, decisions.as_mut()) {
+            (Told::TooLate, _) => {
+                too_late = Some(out_of_order(&request, run.latest(), arguments.reorder));
+                return told;
+            }
+            (Told::Decided, Some(decisions)) => decisions.know(&run, &request),
+            _ => {}
+        }
+        failed = decide(&mut run, decisions.as_mut(), false).err();
+        if failed.is_some() {
             return Told::Enough;
         }
         if run.decided.is_multiple_of(STEP) {
@@ -109,6 +120,13 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         }
         told
     });
+    if let Some(failure) = too_late {
+        bar.finish_and_clear();
+        return Err(failure);
+    }
+    if failed.is_none() {
+        failed = decide(&mut run, decisions.as_mut(), true).err();
+    }
     bar.finish_and_clear();
     if let Some(decisions) = decisions {
         failed = failed.or_else(|| decisions.end().err());
@@ -133,6 +151,29 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let useless = report.lines > 0 && report.requests == 0;
     let found = useless || report.interrupted || !report.broken.is_empty() || arguments.fail && report.denies();
     Ok(if found { Exit::Findings } else { Exit::Fine })
+}
+
+/// Decides about all requests whose turn it is.
+fn decide(run: &mut Run, mut decisions: Option<&mut Decisions>, is_over: bool) -> io::Result<()> {
+    while let Some(turn) = run.decide(is_over) {
+        if let Some(decisions) = &mut decisions {
+            decisions.write(run, turn.client)?;
+        }
+    }
+    Ok(())
+}
+
+/// A replay of what is out of order would deny what was admitted: nothing is told of it.
+fn out_of_order(request: &Request<'_>, latest: u64, window: u64) -> Failure {
+    let (file, line, by) = (shown(request.file.as_bytes()), request.line, span(latest - request.time));
+    let message = format!(
+        "{file}:{line} is of {}, but a line before it is of {}: {by} later, more than --reorder {} sorts. Sort the log by time, or give \
+         --reorder a longer time, which takes 24 bytes for each line of that time",
+        written(request.time),
+        written(latest),
+        span(window)
+    );
+    Failure { exit: Exit::Findings, code: "out_of_order", message }
 }
 
 fn usage(message: String) -> Failure {
@@ -184,16 +225,25 @@ fn interrupted() -> Arc<AtomicBool> {
 /// The file of all decisions.
 struct Decisions {
     file: BufWriter<File>,
+    /// The clients as JSON, by their numbers.
+    clients: Vec<String>,
 }
 
 impl Decisions {
     fn create(path: &Path) -> Result<Decisions, Failure> {
         let file = File::create(path).map_err(|error| not_written(Some(path), &error))?;
-        Ok(Decisions { file: BufWriter::with_capacity(1 << 18, file) })
+        Ok(Decisions { file: BufWriter::with_capacity(1 << 18, file), clients: Vec::new() })
     }
 
-    fn write(&mut self, run: &Run, request: &Request<'_>) -> io::Result<()> {
-        let client = serde_json::to_string(&String::from_utf8_lossy(request.key))?;
+    /// Remembers the name of a client that comes for the first time.
+    fn know(&mut self, run: &Run, request: &Request<'_>) {
+        if self.clients.len() < run.requests.len() {
+            self.clients.push(json!(String::from_utf8_lossy(request.key)).to_string());
+        }
+    }
+
+    fn write(&mut self, run: &Run, client: u32) -> io::Result<()> {
+        let client = self.clients.get(client as usize).map_or("null", String::as_str);
         let (seconds, micros) = (run.now() / 1_000_000, run.now() % 1_000_000);
         write!(self.file, "{{\"time\":{seconds}.{micros:06},\"client\":{client},\"admitted\":[")?;
         for (at, trial) in run.trials.iter().enumerate() {

@@ -104,7 +104,7 @@ fn notes(page: &mut String, report: &Report) {
     }
     if report.earlier > 0 {
         let (lines, by) = (counted(report.earlier, "line"), span((report.earlier_by * 1e6) as u64));
-        notes.push(format!("{lines} came after a later one, by up to {by}, and counted at its time."));
+        notes.push(format!("{lines} came after a later one, by up to {by}: all lines were sorted by time."));
     }
     if report.forms.len() > 1 {
         let forms: Vec<String> = report.forms.iter().map(|(form, lines)| format!("{} {form}", count(*lines))).collect();

@@ -37,6 +37,12 @@ const IPS: [&[u8]; 12] = [
 const USERS: [&[u8]; 8] =
     [b"remote_user", b"user", b"user_id", b"userid", b"username", b"ClientUsername", b"account", b"sub"];
 const PATHS: [&[u8]; 7] = [b"path", b"uri", b"request_uri", b"RequestPath", b"request", b"url", b"r"];
+/// Whether a field that is called so may be another machine than the client.
+fn is_ambiguous(name: &[u8]) -> bool {
+    let last = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    [&b"host"[..], b"h", b"client", b"remote"].iter().any(|known| last.eq_ignore_ascii_case(known))
+}
+
 /// How deep names are looked at; what is deeper is passed over.
 const DEEP: usize = 8;
 /// How deep objects may be.
@@ -115,7 +121,10 @@ fn search(line: &[u8], by: &By, learned: &mut Learned) -> Option<(Range<usize>, 
         {
             time = Some(found);
         }
-        if let Some(found) = better(keys, &key) {
+        if let Some(found) = better(keys, &key)
+            // Also the server, or the virtual host, is called so.
+            && (*by != By::Ip || !is_ambiguous(&found.2) || super::line::is_address(&line[found.1.clone()]))
+        {
             key = Some(found);
         }
         true

@@ -128,8 +128,11 @@ impl Parser {
         let (time, key) = match form {
             Form::Access => self.access(line)?,
             Form::Json => {
-                let (time, key) = json::parse(line, &self.by, &mut self.learned, &mut self.decoded)?;
-                (time, key)
+                // What syslog puts before it has no braces that matter.
+                let start = syslog(line)?;
+                let (time, key) = json::parse(&line[start..], &self.by, &mut self.learned, &mut self.decoded)?;
+                let moved = |range: Range<usize>| Place::Line(start + range.start..start + range.end);
+                (time, if let Place::Line(range) = key { moved(range) } else { key })
             }
             Form::Pattern => {
                 let (time, key) = self.pattern.as_mut()?.find(line)?;
@@ -155,10 +158,11 @@ impl Parser {
         Some(self.memo.1)
     }
 
-    /// `host ident user [time] "request" status bytes "referer" "agent"`; what comes after the time may be missing.
+    /// `host ident user [time] "request" status bytes "referer" "agent"`; what comes after the time may be missing. Before the host
+    /// there may be what syslog puts before a line, and the virtual host.
     fn access(&mut self, line: &[u8]) -> Option<(u64, Place)> {
-        let host = memchr::memchr(b' ', line).filter(|end| *end > 0)?;
-        let mut open = host;
+        let start = syslog(line)?;
+        let mut open = start + memchr::memchr(b' ', &line[start..]).filter(|end| *end > 0)?;
         // A user's name may have a bracket.
         let (time, close) = loop {
             open += 1 + memchr::memchr(b'[', &line[open + 1..])?;
@@ -167,20 +171,103 @@ impl Parser {
                 break (time, close);
             }
         };
+        let (host, user) = client_and_user(line, start, open)?;
+        let user = (user < open).then(|| user..open - 1);
         let key = match &self.by {
-            By::Ip => Some(0..host),
-            By::User => user(line, host, open),
+            By::Ip => Some(host),
+            By::User => user,
             By::Path => request(line, close),
-            By::Field(name) => field(line, name, host, open, close),
+            By::Field(name) => field(line, name, host, user, close),
         };
         Some((time, key.map_or(Place::Nowhere, Place::Line)))
     }
 }
 
-/// Between the identity, which is one word, and the time.
-fn user(line: &[u8], host: usize, open: usize) -> Option<Range<usize>> {
-    let start = host + 1 + memchr::memchr(b' ', line.get(host + 1..open)?)? + 1;
-    (start < open).then(|| start..open - 1)
+/// Where the client stands, and where its user begins, between the start of a line and its time. None if that is uncertain.
+fn client_and_user(line: &[u8], start: usize, open: usize) -> Option<(Range<usize>, usize)> {
+    let word = |from: usize| from..memchr::memchr(b' ', &line[from..open]).map_or(open, |length| from + length);
+    let first = word(start);
+    let second = word((first.end + 1).min(open));
+    // A list of addresses: the client wrote all but the last.
+    if line[first.clone()].ends_with(b",") {
+        return None;
+    }
+    let third = word((second.end + 1).min(open));
+    let has_fourth = third.end + 1 < open;
+    if line[second.clone()] == *b"-" || !has_fourth {
+        return Some((first, second.end + 1));
+    }
+    // Four words, or a user with a space in the name: the virtual host comes first if the next one is the client.
+    let [virtual_host, client] = [&first, &second].map(|word| &line[word.clone()]);
+    if is_address(client) {
+        // Of two bare addresses nobody knows which is which.
+        return (!is_address(virtual_host) || has_port(virtual_host)).then(|| (second, third.end + 1));
+    }
+    let ident_is_empty = line[third.clone()] == *b"-";
+    match (is_address(virtual_host), ident_is_empty) {
+        (true, true) => Some((first, third.end + 1)),
+        (true, false) => Some((first, second.end + 1)),
+        (false, true) => Some((second, third.end + 1)),
+        (false, false) => None,
+    }
+}
+
+/// Whether a word is an IP address, also with a port.
+pub fn is_address(word: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(word) else { return false };
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    bare.unwrap_or(text).parse::<std::net::IpAddr>().is_ok() || text.parse::<std::net::SocketAddr>().is_ok()
+}
+
+fn has_port(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|text| text.parse::<std::net::SocketAddr>().is_ok())
+}
+
+/// Where a line begins behind what syslog puts before it: `<190>May 17 10:05:03 web nginx[5]: ` (RFC 3164) or
+/// `<190>1 2015-05-17T10:05:03Z web nginx 5 - - ` (RFC 5424), each also without the number in front. None if it begins like one of
+/// them, and goes on otherwise.
+fn syslog(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    if line.first() == Some(&b'<') {
+        let digits = line[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if !(1..=3).contains(&digits) || line.get(1 + digits) != Some(&b'>') {
+            return None;
+        }
+        at = digits + 2;
+    }
+    let has_priority = at > 0;
+    let rest = &line[at..];
+    let is_5424 = has_priority && rest.starts_with(b"1 ");
+    if is_5424 {
+        at += 2;
+    }
+    let length = |from: usize| memchr::memchr(b' ', &line[from..]);
+    let first = &line[at..at + length(at).unwrap_or(0)];
+    if let Some(stamp) = line.get(at..at + 16)
+        && !is_5424
+        && time::bsd(&stamp[..15], u64::MAX).is_some()
+    {
+        at += 16;
+    } else if time::iso(first).is_some() {
+        at += first.len() + 1;
+    } else if has_priority {
+        return None;
+    } else {
+        return Some(0);
+    }
+    if is_5424 {
+        // The host, the program, its process, and the kind of message.
+        for _ in 0..4 {
+            at += length(at)? + 1;
+        }
+        if line.get(at) == Some(&b'[') {
+            at += memchr::memmem::find(&line[at..], b"] ")? + 2;
+        } else {
+            at += length(at)? + 1;
+        }
+        return Some(at + usize::from(line[at..].starts_with(b"\xef\xbb\xbf")) * 3);
+    }
+    Some(at + memchr::memmem::find(&line[at..], b": ")? + 2)
 }
 
 /// The quoted text after a place: where it is without its quotes.
@@ -202,7 +289,13 @@ fn request(line: &[u8], close: usize) -> Option<Range<usize>> {
 }
 
 /// A field of the combined format by its name, Apache's or nginx's.
-fn field(line: &[u8], name: &str, host: usize, open: usize, close: usize) -> Option<Range<usize>> {
+fn field(
+    line: &[u8],
+    name: &str,
+    host: Range<usize>,
+    user: Option<Range<usize>>,
+    close: usize,
+) -> Option<Range<usize>> {
     let after = || quoted(line, close).map(|request| request.end + 1);
     // The words behind the request.
     let word = |number: usize| {
@@ -216,8 +309,8 @@ fn field(line: &[u8], name: &str, host: usize, open: usize, close: usize) -> Opt
         Some(begin..start)
     };
     match name {
-        "ip" | "host" | "remote_addr" => Some(0..host),
-        "user" | "remote_user" => user(line, host, open),
+        "ip" | "host" | "remote_addr" => Some(host),
+        "user" | "remote_user" => user,
         "path" | "uri" | "request" => request(line, close),
         "method" => {
             let request = request(line, close)?;
@@ -245,6 +338,8 @@ pub fn named(line: &[u8], range: Range<usize>, by: &By) -> Place {
     };
     match &line[range.clone()] {
         b"" | b"-" => Place::Nowhere,
+        // A socket of the same machine: the proxy's, not the client's.
+        b"unix:" if *by == By::Ip => Place::Nowhere,
         _ => Place::Line(range),
     }
 }

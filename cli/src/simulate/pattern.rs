@@ -61,9 +61,10 @@ impl Pattern {
     }
 }
 
-/// The names of what is asked for, the best first.
-fn wanted(by: &By) -> Vec<&str> {
+/// The names of what is asked for, the best first. nginx's `$host` is the virtual host, while Apache calls the client so.
+fn wanted(by: &By, is_format: bool) -> Vec<&str> {
     match by {
+        By::Ip if is_format => vec!["remote_addr", "ip", "client_ip", "remote_ip", "clientip", "realip_remote_addr"],
         By::Ip => vec!["remote_addr", "ip", "client_ip", "remote_ip", "clientip", "host", "realip_remote_addr"],
         By::User => vec!["remote_user", "user", "user_id", "username"],
         By::Path => vec!["request", "request_uri", "uri", "path", "url"],
@@ -75,7 +76,7 @@ fn wanted(by: &By) -> Vec<&str> {
 fn places(names: &[Option<&str>], by: &By, what: &str) -> Result<(usize, usize), String> {
     let place = |wanted: &[&str]| wanted.iter().find_map(|name| names.iter().position(|n| *n == Some(*name)));
     let missing = |wanted: &[&str]| format!("the pattern has no {what} {}: name one of them", wanted.join(", "));
-    let keys = wanted(by);
+    let keys = wanted(by, what == "variable");
     let time = place(&TIMES).ok_or_else(|| missing(&TIMES))?;
     let key = place(&keys).ok_or_else(|| format!("{}, or choose another --by", missing(&keys)))?;
     Ok((time, key))

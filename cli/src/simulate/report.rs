@@ -40,7 +40,7 @@ pub struct Report {
     pub last: Option<u64>,
     /// Lines in each form.
     pub forms: Vec<(&'static str, u64)>,
-    /// Lines that were earlier than one before them, and decided at its time.
+    /// Lines that came after a later one, and were sorted by time.
     pub earlier: u64,
     /// By how many seconds at most.
     pub earlier_by: f64,

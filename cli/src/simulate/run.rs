@@ -1,6 +1,7 @@
 //! A replay: what each policy decides about each request, and what is kept of it.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use quotalock::{Policy, Replay};
 
@@ -20,14 +21,60 @@ pub struct Run {
     pub trials: Vec<Trial>,
     most: usize,
     now: u64,
+    waiting: Waiting,
     /// When the first request was decided, in microseconds.
     pub first: Option<u64>,
     /// How many requests were decided.
     pub decided: u64,
-    /// How many of them were earlier than one before.
+    /// How many requests came after a later one, and were sorted.
     pub earlier: u64,
     /// By how many microseconds at most.
     pub lag: u64,
+}
+
+/// A request that waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Turn {
+    /// Microseconds since the epoch.
+    pub time: u64,
+    /// Its place among all that came: of equal times the first is the first.
+    place: u64,
+    /// The number of its client.
+    pub client: u32,
+}
+
+/// Requests of the window in which they are sorted.
+struct Waiting {
+    /// How long the window is, in microseconds.
+    window: u64,
+    /// The latest time that came.
+    latest: u64,
+    /// How many came.
+    count: u64,
+    /// Those that came in the order of their times: most of them.
+    ordered: VecDeque<Turn>,
+    /// Those that came after a later one.
+    late: BinaryHeap<Reverse<Turn>>,
+}
+
+impl Waiting {
+    fn add(&mut self, turn: Turn) {
+        match self.ordered.back() {
+            Some(last) if *last > turn => self.late.push(Reverse(turn)),
+            _ => self.ordered.push_back(turn),
+        }
+    }
+
+    /// The earliest one, if nothing earlier can come any more, or if nothing comes.
+    fn take(&mut self, is_over: bool) -> Option<Turn> {
+        let (first, late) = (self.ordered.front(), self.late.peek().map(|Reverse(turn)| turn));
+        let is_late = late.is_some_and(|late| first.is_none_or(|first| late < first));
+        let time = if is_late { late } else { first }?.time;
+        if !is_over && time.saturating_add(self.window) >= self.latest {
+            return None;
+        }
+        if is_late { self.late.pop().map(|Reverse(turn)| turn) } else { self.ordered.pop_front() }
+    }
 }
 
 /// What one policy has decided.
@@ -63,8 +110,8 @@ pub struct Denials {
 }
 
 impl Run {
-    /// Of policies, for so many clients at most.
-    pub fn new(policies: &[Policy], most: usize, with_needs: bool) -> Run {
+    /// Of policies, for so many clients at most; requests are sorted within a window of so many microseconds.
+    pub fn new(policies: &[Policy], most: usize, window: u64, with_needs: bool) -> Run {
         let trial = |policy: &Policy| Trial {
             replay: Replay::new(policy.clone()),
             denied: 0,
@@ -82,6 +129,7 @@ impl Run {
             trials: policies.iter().map(trial).collect(),
             most,
             now: 0,
+            waiting: Waiting { window, latest: 0, count: 0, ordered: VecDeque::new(), late: BinaryHeap::new() },
             first: None,
             decided: 0,
             earlier: 0,
@@ -89,13 +137,22 @@ impl Run {
         }
     }
 
-    /// The virtual time, in microseconds: that of the latest request.
+    /// The virtual time, in microseconds: that of the last request that was decided.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Decides about a request, at its time or that of a later one before it.
-    pub fn decide(&mut self, request: &Request<'_>) -> Told {
+    /// The latest time that came, in microseconds.
+    pub fn latest(&self) -> u64 {
+        self.waiting.latest
+    }
+
+    /// Takes a request, to be decided in its turn.
+    pub fn enter(&mut self, request: &Request<'_>) -> Told {
+        let late_by = self.waiting.latest.saturating_sub(request.time);
+        if late_by > self.waiting.window {
+            return Told::TooLate;
+        }
         let client = match self.clients.get(request.key) {
             Some(client) => *client as usize,
             None if self.requests.len() >= self.most => return Told::TooMany,
@@ -106,18 +163,28 @@ impl Run {
                 client
             }
         };
-        if request.time < self.now {
+        if late_by > 0 {
             self.earlier += 1;
-            self.lag = self.lag.max(self.now - request.time);
+            self.lag = self.lag.max(late_by);
         }
-        self.now = self.now.max(request.time);
+        self.waiting.latest = self.waiting.latest.max(request.time);
+        self.waiting.count += 1;
+        self.waiting.add(Turn { time: request.time, place: self.waiting.count, client: client as u32 });
+        Told::Decided
+    }
+
+    /// Decides about the next request whose turn it is, if there is one; when no more come, about those that are left.
+    pub fn decide(&mut self, is_over: bool) -> Option<Turn> {
+        let turn = self.waiting.take(is_over)?;
+        let client = turn.client as usize;
+        self.now = turn.time;
         self.first.get_or_insert(self.now);
         self.decided += 1;
         self.requests[client] = self.requests[client].saturating_add(1);
         for trial in &mut self.trials {
             trial.decide(client, self.now);
         }
-        Told::Decided
+        Some(turn)
     }
 }
 

@@ -139,13 +139,19 @@ pub struct Request<'a> {
     pub time: u64,
     /// Whose it is.
     pub key: &'a [u8],
+    /// The log that has it.
+    pub file: &'a str,
+    /// The number of its line there, from 1 on.
+    pub line: u64,
 }
 
 /// What becomes of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// It was decided.
+    /// It was decided, or will be in its turn.
     Decided,
+    /// It is earlier than one before it, by more than the window in which requests are sorted.
+    TooLate,
     /// There is no room for one more client.
     TooMany,
     /// No more are wanted.
@@ -196,10 +202,10 @@ impl Sources {
                     Key::Decoded => &source.parser.decoded,
                     Key::Own(key) => key,
                 };
-                match tell(Request { time: next.time, key }) {
+                match tell(Request { time: next.time, key, file: &source.name, line: next.number }) {
                     Told::Decided => {}
                     Told::TooMany => source.leave(next, Why::TooMany, reading),
-                    Told::Enough => return,
+                    Told::TooLate | Told::Enough => return,
                 }
                 source.advance(latest, reading);
             }

@@ -1,16 +1,46 @@
 //! Times of access logs, as microseconds since the epoch: `17/May/2015:10:05:03 +0000`, ISO 8601, and counts of seconds,
 //! milliseconds, microseconds or nanoseconds.
 
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
 const SECOND: u64 = 1_000_000;
+/// The last moment of the year 9999.
+const LAST: u64 = 253_402_300_799_999_999;
 const DAY: i64 = 86_400;
 /// Days from the year 0 to 1970, in the calendar of now.
 const EPOCH: i64 = 719_468;
 const MONTHS: [&[u8; 3]; 12] =
     [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
 
-/// A time in any of these forms; none if it is in none of them. Without a zone it is of UTC.
+/// A time in any of these forms; none if it is in none of them. Without a zone it is of UTC, and without a year of the latest one
+/// that is no more than a day ahead of this machine's clock.
 pub fn parse(text: &[u8]) -> Option<u64> {
-    access(text).or_else(|| iso(text)).or_else(|| count(text))
+    static LATEST: OnceLock<u64> = OnceLock::new();
+    let latest = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
+        now + DAY as u64 * SECOND
+    };
+    access(text).or_else(|| iso(text)).or_else(|| count(text)).or_else(|| bsd(text, *LATEST.get_or_init(latest)))
+}
+
+/// As RFC 3164 has it, without a year: `May 17 10:05:03`, or `May  7 10:05:03`. It is of the latest year in which it is not after
+/// `latest`.
+pub fn bsd(text: &[u8], latest: u64) -> Option<u64> {
+    let &[m1, m2, m3, b' ', d1, d2, b' ', ..] = text.first_chunk::<15>()? else { return None };
+    let name = [m1 | 0x20, m2 | 0x20, m3 | 0x20];
+    let month = MONTHS.iter().position(|known| **known == name)? as i64 + 1;
+    let day = digits(&[if d1 == b' ' { b'0' } else { d1 }, d2])?;
+    let seconds = clock(text.get(7..15)?)?;
+    let (micros, rest) = fraction(&text[15..])?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let newest = year_of(latest.min(LAST));
+    // A leap day is in one of eight years at least.
+    (newest - 8..=newest)
+        .rev()
+        .find_map(|year| moment(date(year, month, day)?, seconds, 0, micros).filter(|time| *time <= latest))
 }
 
 /// As the common format has it, without the brackets: `17/May/2015:10:05:03 +0000`.
@@ -26,8 +56,10 @@ pub fn access(text: &[u8]) -> Option<u64> {
     // A day before the tenth may be written with a space.
     let day = digits(&[if d1 == b' ' { b'0' } else { d1 }, d2])?;
     let seconds = clock(text.get(12..20)?)?;
+    // HAProxy writes milliseconds, and no zone.
+    let (micros, zone) = fraction(zone)?;
     let zone = if zone.is_empty() { 0 } else { offset(zone.strip_prefix(b" ")?)? };
-    moment(date(year, month, day)?, seconds, zone, 0)
+    moment(date(year, month, day)?, seconds, zone, micros)
 }
 
 /// `2015-05-17T10:05:03.123Z`, with a space for the `T`, a comma for the point, `+02:00`, `+0200`, `+02` or nothing for the `Z`.
@@ -142,6 +174,11 @@ fn moment(days: i64, seconds: i64, zone: i64, micros: u64) -> Option<u64> {
     Some(seconds * SECOND + micros)
 }
 
+/// The year of a time.
+fn year_of(micros: u64) -> i64 {
+    written(micros).split('-').next().and_then(|year| year.parse().ok()).unwrap_or(1970)
+}
+
 /// A time as people write it: `2015-05-17 10:05:03`, of UTC.
 pub fn written(micros: u64) -> String {
     let (seconds, days) = (micros / SECOND % 86_400, (micros / SECOND / 86_400) as i64 + EPOCH);
@@ -157,7 +194,7 @@ pub fn written(micros: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{access, iso, parse, written};
+    use super::{access, bsd, iso, parse, written};
 
     #[test]
     fn one_moment_in_every_form() {
@@ -182,6 +219,19 @@ mod tests {
         assert_eq!(parse(b"1431857103.25"), Some(1_431_857_103_250_000));
         assert_eq!(iso(b"2015-05-17T10:05:03,1234567Z"), Some(1_431_857_103_123_456));
         assert_eq!(written(1_431_857_103_250_000), "2015-05-17 10:05:03");
+    }
+
+    #[test]
+    fn a_time_without_a_year_is_of_the_latest_that_fits() {
+        let at = |text: &str, now: &str| bsd(text.as_bytes(), iso(now.as_bytes()).unwrap()).map(written);
+        let wanted = |text: &str| Some(text.to_owned());
+        assert_eq!(at("May 17 10:05:03", "2015-06-01T00:00:00Z"), wanted("2015-05-17 10:05:03"));
+        assert_eq!(at("May  7 10:05:03", "2015-05-01T00:00:00Z"), wanted("2014-05-07 10:05:03"));
+        assert_eq!(at("Dec 31 23:59:59", "2016-01-01T00:00:00Z"), wanted("2015-12-31 23:59:59"));
+        assert_eq!(at("Feb 29 10:05:03", "2027-01-01T00:00:00Z"), wanted("2024-02-29 10:05:03"));
+        for text in ["May 17 10:05", "Mai 17 10:05:03", "May 32 10:05:03", "May 17 10:05:03 2015"] {
+            assert_eq!(at(text, "2027-01-01T00:00:00Z"), None, "{text}");
+        }
     }
 
     #[test]

@@ -134,3 +134,70 @@ fn patterns_that_cannot_be() {
     assert!(told("(?<time>x").contains("regular expression"));
     assert!(told("(?<ip>.)").contains("time"));
 }
+
+/// What a line of each form counts by its address; nothing where that is uncertain.
+#[test]
+fn the_client_in_logs_of_many_servers() {
+    const REQUEST: &str = "[17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5";
+    let known = [
+        "192.0.2.1 - - ",
+        "192.0.2.1 - jo smith ",
+        // vhost_combined, %v and %v:%p; IPv6; a virtual host that is an address; a client by its name.
+        "www.example.com:443 192.0.2.1 - - ",
+        "www.example.com 192.0.2.1 - jo ",
+        "203.0.113.80:80 192.0.2.1 - - ",
+        "default:80 192.0.2.1 - jo smith ",
+        // lighttpd: %h %V %u; %h %v %l %u.
+        "192.0.2.1 www.example.com - ",
+        "192.0.2.1 www.example.com - jo ",
+        // syslog, old and new, as rsyslog, nginx and journalctl write it.
+        "May 17 10:05:03 web nginx: 192.0.2.1 - - ",
+        "<190>May  7 10:05:03 web nginx[77]: 192.0.2.1 - - ",
+        "<190>May 17 10:05:03 nginx: www.example.com:80 192.0.2.1 - - ",
+        "<190>1 2015-05-17T10:05:03.25+00:00 web nginx 77 - - 192.0.2.1 - - ",
+        "<190>1 2015-05-17T10:05:03Z web nginx 77 id [a b=\"c\"] 192.0.2.1 - - ",
+        "2015-05-17T10:05:03+0000 web nginx[77]: 192.0.2.1 - - ",
+        "2015-05-17T10:05:03.123456+02:00 web haproxy[7]: 192.0.2.1:5000 ",
+    ];
+    for head in known {
+        assert_eq!(key("ip", &format!("{head}{REQUEST}")).as_deref(), Some("192.0.2.1"), "{head}");
+    }
+    for (head, user) in [
+        ("www.example.com:443 192.0.2.1 - jo smith ", Some("jo smith")),
+        ("192.0.2.1 www.example.com - jo ", Some("jo")),
+        ("May 17 10:05:03 web nginx: 192.0.2.1 - jo ", Some("jo")),
+        ("www.example.com:443 192.0.2.1 - - ", None),
+    ] {
+        assert_eq!(key("user", &format!("{head}{REQUEST}")).as_deref(), user, "{head}");
+    }
+    // Which of them is the client?
+    for head in [
+        "203.0.113.80 192.0.2.1 - - ",
+        "192.0.2.1, 10.0.0.1 - - ",
+        "www.example.com client.example.net ident jo ",
+        "<190>web nginx: 192.0.2.1 - - ",
+        "<190>1 web 192.0.2.1 - - ",
+    ] {
+        assert_eq!(read("ip", None, &format!("{head}{REQUEST}")), None, "{head}");
+    }
+    assert_eq!(key("ip", &format!("unix: - - {REQUEST}")), None);
+    assert_eq!(read("ip", None, "2015-05-17 10:05:03 W3SVC1 192.0.2.80 GET / - 80 - 192.0.2.1 Mozilla 200"), None);
+}
+
+#[test]
+fn the_client_in_json_of_many_servers() {
+    let known = [
+        r#"{"ts":1431857103,"request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.1","host":"www.example.com"}}"#,
+        r#"{"ClientAddr":"192.0.2.1:5000","ClientHost":"192.0.2.1","StartUTC":"2015-05-17T10:05:03Z"}"#,
+        r#"{"time":"17/May/2015:10:05:03 +0000","host":"192.0.2.1"}"#,
+        r#"{"timestamp":1431857103000,"host":"web1","remote_addr":"192.0.2.1"}"#,
+        r#"May 17 10:05:03 web nginx: {"time_iso8601":"2015-05-17T12:05:03+02:00","remote_addr":"192.0.2.1"}"#,
+        r#"<190>1 2015-05-17T10:05:03Z web nginx 7 - - {"msec":"1431857103.000","remote_addr":"192.0.2.1"}"#,
+    ];
+    for line in known {
+        assert_eq!(key("ip", line).as_deref(), Some("192.0.2.1"), "{line}");
+    }
+    for line in [r#"{"ts":1431857103,"host":"www.example.com"}"#, r#"{"ts":1431857103,"client":"android 12"}"#] {
+        assert_eq!(key("ip", line), None, "{line}");
+    }
+}
