@@ -1,5 +1,7 @@
 """The views of the project, and where they are."""
 
+import json
+
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -18,6 +20,18 @@ def search(request: HttpRequest) -> HttpResponse:
     return HttpResponse("found\n")
 
 
+def user(group: str, request: HttpRequest) -> str:
+    """Whom a login is for. A body without a user is a 400."""
+    name: str = json.loads(request.body)["user"]
+    return name
+
+
+@ratelimit(key="ip", rate="20/minute")
+@ratelimit(key=user, rate="5/minute")
+def login(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("welcome\n")
+
+
 def health(request: HttpRequest) -> HttpResponse:
     return HttpResponse("well\n")
 
@@ -31,4 +45,10 @@ class Api(APIView):
         return Response({"found": 1})
 
 
-urlpatterns = [path("", index), path("search", search), path("health", health), path("api", Api.as_view())]
+urlpatterns = [
+    path("", index),
+    path("search", search),
+    path("login", login),
+    path("health", health),
+    path("api", Api.as_view()),
+]

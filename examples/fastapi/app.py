@@ -3,9 +3,9 @@
 import os
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Request
 from quotalock import aio
-from quotalock.fastapi import Limit, install
+from quotalock.fastapi import Limit, Limits, install
 
 # raise, open, closed or local: what happens when Redis is away.
 ON_ERROR: Any = os.environ.get("ON_ERROR", "closed")
@@ -21,6 +21,17 @@ async def index() -> str:
 @app.get("/search", dependencies=[Depends(Limit("3/2 seconds"))])
 async def search() -> str:
     return "found"
+
+
+async def user(request: Request) -> str:
+    """Whom a login is for. A body without a user is a 400."""
+    name: str = (await request.json())["user"]
+    return name
+
+
+@app.post("/login", dependencies=[Depends(Limits(Limit("20/minute"), Limit("5/minute", key=user)))])
+async def login() -> str:
+    return "welcome"
 
 
 @app.get("/health")

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from flask import Flask
+from flask import Flask, request
 from quotalock.flask import Limiter
 
 # raise, open, closed or local: what happens when Redis is away.
@@ -21,6 +21,14 @@ def index() -> str:
 @limiter.limit("3/2 seconds")
 def search() -> str:
     return "found\n"
+
+
+@app.post("/login")
+@limiter.limit("20/minute")
+@limiter.limit("5/minute", key_func=lambda: request.get_json(force=True)["user"])
+def login() -> str:
+    """Limited by address and by user. A body without a user is a 400."""
+    return "welcome\n"
 
 
 @app.get("/health")

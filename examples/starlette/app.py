@@ -25,6 +25,18 @@ async def search(request: Request) -> PlainTextResponse:
     return PlainTextResponse("found\n")
 
 
+async def user(request: Request) -> str:
+    """Whom a login is for. A body without a user is a 400."""
+    name: str = (await request.json())["user"]
+    return name
+
+
+@limit("20/minute")
+@limit("5/minute", key=user)
+async def login(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("welcome\n")
+
+
 async def health(request: Request) -> PlainTextResponse:
     return PlainTextResponse("well\n")
 
@@ -34,7 +46,11 @@ def is_not_limited(request: Request) -> bool:
 
 
 all_requests = Middleware(RateLimitMiddleware, policy="100/minute;1000/day", client=client, exempt=is_not_limited)
-app = Starlette(
-    routes=[Route("/", index), Route("/search", search), Route("/health", health)], middleware=[all_requests]
-)
+routes = [
+    Route("/", index),
+    Route("/search", search),
+    Route("/health", health),
+    Route("/login", login, methods=["POST"]),
+]
+app = Starlette(routes=routes, middleware=[all_requests])
 install(app, client)

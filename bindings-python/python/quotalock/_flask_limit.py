@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ._errors import InvalidArgument
-from ._web import Key, checked_cost, checked_function, checked_policy, name_of
+from ._names import Site, generated_name, given_name, holds_for, kind_of, methods_text, name_of, numbers, site
+from ._web import checked_cost, checked_function, checked_policy
+from ._whom import Key
 
 Policy = str | list[str] | Callable[[], str]
 Limits = str | Iterable[str | Callable[[], str]]
@@ -27,12 +29,20 @@ class Limit:
     cost: int | Callable[[], int] = 1
     scope: str | None = None
     lease: int | None = None
+    # Whose it is: an application may have two Limiters.
+    owner: object = None
+    site: Site = field(default_factory=site)
 
     def __post_init__(self) -> None:
-        self._fixed = None if callable(self.given) else checked_policy(self.given, self.where, self.lease)
+        self.fixed = None if callable(self.given) else checked_policy(self.given, self.where, self.lease)
+        given_name(self.scope, f"{self.where}: scope")
         checked_function(self.key_func, "key_func", self.where)
         checked_function(self.exempt_when, "exempt_when", self.where)
         checked_cost(self.cost, self.where)
+        # A policy that a function returns is one limit, whatever it returns.
+        self._policy = self.fixed or f"by {kind_of(self.given)}"
+        self._key = None if self.key_func is None else kind_of(self.key_func)
+        self._methods = methods_text(self.methods)
 
     @classmethod
     def several(
@@ -43,7 +53,6 @@ class Limit:
         cost: int | Callable[[], int] = 1,
         per_method: bool = False,
         exempt_when: Callable[[], bool] | None = None,
-        scope: str | None = None,
     ) -> list[Limit]:
         """Those that are text as one limit of several rules, and one for each function."""
         if not isinstance(given, Iterable):
@@ -55,20 +64,18 @@ class Limit:
             raise InvalidArgument(f"{where}: a limit is a text, or a function that returns one: {parts!r}")
         policies: list[Policy] = [texts] if texts else []
         return [
-            cls(policy, where, per_method=per_method, exempt_when=exempt_when, cost=cost, scope=scope)
+            cls(policy, where, per_method=per_method, exempt_when=exempt_when, cost=cost)
             for policy in [*policies, *functions]
         ]
 
     def holds(self, method: str) -> bool:
         """Whether it limits the current request."""
-        if self.methods is not None and method not in self.methods:
-            return False
-        return not (self.exempt_when is not None and self.exempt_when())
+        return holds_for(method, self.methods) and not (self.exempt_when is not None and self.exempt_when())
 
     def policy(self) -> str:
         """The policy of the current request."""
-        if self._fixed is not None:
-            return self._fixed
+        if self.fixed is not None:
+            return self.fixed
         assert callable(self.given)
         return checked_policy(self.given(), name_of(self.given), self.lease)
 
@@ -76,9 +83,46 @@ class Limit:
         """What the current request counts."""
         return self.cost() if callable(self.cost) else self.cost
 
-    def named(self, place: str, method: str) -> str:
-        """The name of its limiter in the current request."""
-        return (self.scope or place) + (f":{method}" if self.per_method else "")
+    def identity(self, key: str) -> tuple[str, str, str]:
+        """What distinguishes it from the other limits of its place: methods, kind of key (default: that of the
+        application) and policy."""
+        return self._methods, self._key or key, self._policy
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where limits stand: `kind` says of what (a view, a default, a function), `name` of which one."""
+
+    application: str
+    kind: str
+    name: str
+
+    def names(self, limits: list[Limit], key: str, method: str) -> list[str]:
+        """The names of all limits that stand here, in a request with this method; `key` is the application's kind."""
+        identities = [limit.identity(key) for limit in limits]
+        counted = zip(limits, identities, numbers(identities), strict=True)
+        return [self._named(limit, *identity, number, method) for limit, identity, number in counted]
+
+    def _named(
+        self,
+        limit: Limit,
+        methods: str,
+        key: str,
+        policy: str,
+        number: int,
+        method: str,
+    ) -> str:
+        if limit.scope is not None and not limit.per_method:
+            return limit.scope
+        return generated_name(
+            application=self.application,
+            place=self.name if limit.scope is None else limit.scope,
+            kind=self.kind if limit.scope is None else "scope",
+            methods=methods_text([method]) if limit.per_method else methods,
+            key=key,
+            policy=policy,
+            number=number,
+        )
 
 
 def methods_of(given: Iterable[str] | None) -> frozenset[str] | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from flask import current_app
-from werkzeug.exceptions import HTTPException, ServiceUnavailable, TooManyRequests
+from werkzeug.exceptions import BadRequest, HTTPException, ServiceUnavailable, TooManyRequests
 
 from ._web import PROBLEM_TYPE, Answer
+from ._whom import BadKey
 
 
 class Refused(HTTPException):
@@ -32,3 +33,19 @@ class RateLimitExceeded(Refused, TooManyRequests):
 
 class TemporarilyReduced(Refused, ServiceUnavailable):
     """Nobody could be asked, and `on_error` is `closed`: an `errorhandler(503)` gets this."""
+
+
+class NoKey(BadRequest):
+    """A request sent nothing from which a key can be made: an `errorhandler(400)` gets this."""
+
+    def __init__(self, bad: BadKey) -> None:
+        super().__init__(bad.problem["detail"])
+        self.bad = bad
+
+    def get_body(self, environ: Any = None, scope: Any = None) -> str:  # noqa: ANN401
+        """The problem."""
+        return current_app.json.dumps(self.bad.problem)
+
+    def get_headers(self, environ: Any = None, scope: Any = None) -> list[tuple[str, str]]:  # noqa: ANN401
+        """The type of the body."""
+        return [("Content-Type", PROBLEM_TYPE)]

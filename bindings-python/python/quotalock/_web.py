@@ -1,20 +1,18 @@
-"""What the packages for web frameworks have in common: whom a request is counted for, and what is answered."""
+"""What the packages for web frameworks have in common: what is charged, and what is answered."""
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from http import HTTPStatus
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from . import _native, aio
 from ._errors import InvalidArgument
+from ._whom import Whom
 
-# What a key function may give, and what a limiter is given.
-Key = str | bytes | int
-Whom = str | bytes
 Decided = _native.Decision | _native.CombinedDecision
 Client = TypeVar("Client", _native.Client, aio.Client)
 
@@ -39,34 +37,6 @@ def _parse(policy: str, lease: int | None) -> str:
 
 
 _parsed: Callable[[str, int | None], str] = lru_cache(maxsize=1024)(_parse)
-
-
-def checked_key(key: object, where: str) -> Whom:
-    """Whom a key function named; raises for nobody, which must be neither unlimited nor one key for all."""
-    if _names_somebody(key):
-        return key
-    if isinstance(key, int) and not isinstance(key, bool):
-        return str(key)
-    raise InvalidArgument(f"{where} gave {key!r} as the key: it must be a text, bytes or a whole number, and not empty")
-
-
-def asked_key(function: Callable[..., Key], *given: object, **named: object) -> Whom:
-    """Whom a key function names; see `checked_key`."""
-    key = function(*given, **named)
-    return key if _names_somebody(key) else checked_key(key, name_of(function))
-
-
-async def awaited_key(function: Callable[..., Key | Awaitable[Key]], given: object) -> Whom:
-    """As `asked_key`, of a function that may be awaited."""
-    key = function(given)
-    if _names_somebody(key):
-        return key
-    return checked_key(await key if inspect.isawaitable(key) else key, name_of(function))
-
-
-def _names_somebody(key: object) -> TypeGuard[Whom]:
-    # As nearly every key: then nothing more is to be found out for each request.
-    return isinstance(key, (str, bytes)) and bool(key)
 
 
 def checked_function(function: Any, what: str, where: str) -> Any:  # noqa: ANN401
@@ -94,11 +64,6 @@ def checked_client(client: object, kind: type[Client], where: str) -> Client:
     return client
 
 
-def name_of(function: object) -> str:
-    """What messages call a function."""
-    return f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
-
-
 class Limiters:
     """The limiters of a client, made once for each name, policy and lease."""
 
@@ -108,6 +73,44 @@ class Limiters:
             return client.limiter(name, policy, scope, enforce, lease)
 
         self.get = made
+
+
+class Charge(NamedTuple):
+    """What a limit charges for a request."""
+
+    name: str
+    policy: str
+    key: Whom
+    cost: int = 1
+    lease: int | None = None
+
+
+Limit = TypeVar("Limit")
+
+
+@dataclass
+class Combined(Generic[Limit]):
+    """What one or several limits charge together: they have one name and one key."""
+
+    charge: Charge
+    limits: list[Limit]
+
+
+def combined(charges: Iterable[tuple[Charge, Limit]]) -> list[Combined[Limit]]:
+    """The charges of one call, each key of a name once: limits of one name with several policies are one of all
+    rules."""
+    found: dict[tuple[str, Whom], Combined[Limit]] = {}
+    for charge, limit in charges:
+        whom = (charge.name, charge.key)
+        if (there := found.get(whom)) is None:
+            found[whom] = Combined(charge, [limit])
+            continue
+        if there.charge.policy != charge.policy:
+            rules = ";".join(dict.fromkeys([*there.charge.policy.split(";"), *charge.policy.split(";")]))
+            there.charge = there.charge._replace(policy=rules, lease=None)
+        there.charge = there.charge._replace(cost=max(there.charge.cost, charge.cost))
+        there.limits.append(limit)
+    return list(found.values())
 
 
 class Proxies:
@@ -128,10 +131,11 @@ class Proxies:
 class Answer:
     """What a client is told of a decision: header fields, and of a refusal the status and the body."""
 
-    def __init__(self, decision: Decided, legacy: bool) -> None:
+    def __init__(self, decision: Decided, legacy: bool, expose: bool = False) -> None:
         self.refused = not decision.allowed
         self.decision = decision
         self._legacy = legacy
+        self._expose = expose
 
     # Asked for once, as a rule; and before Python 3.12 a cached property takes a lock, which costs more than they do.
     @property
@@ -162,7 +166,25 @@ class Answer:
     @property
     def refusal_headers(self) -> dict[str, str]:
         """All headers of a refusal."""
-        return {**self.headers, "Content-Type": PROBLEM_TYPE, "Content-Length": str(len(self.body))}
+        fields = {**self.headers, "Content-Type": PROBLEM_TYPE, "Content-Length": str(len(self.body))}
+        return {**fields, EXPOSE: exposing} if (exposing := self.exposing("")) else fields
+
+    def exposing(self, there: str) -> str:
+        """The value of `Access-Control-Expose-Headers`, with what is there already; empty if nothing is exposed."""
+        return exposed(there, self._legacy) if self._expose else ""
+
+
+EXPOSE = "Access-Control-Expose-Headers"
+_FIELDS = ("RateLimit", "RateLimit-Policy", "Retry-After")
+_LEGACY_FIELDS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+
+def exposed(there: str, legacy: bool) -> str:
+    """The fields that scripts of another origin may read: those that are there already, and ours."""
+    names = [name for part in there.split(",") if (name := part.strip())]
+    known = {name.lower() for name in names}
+    ours = [*_FIELDS, *(_LEGACY_FIELDS if legacy else ())]
+    return ", ".join([*names, *(name for name in ours if "*" not in known and name.lower() not in known)])
 
 
 PROBLEM_TYPE = "application/problem+json"

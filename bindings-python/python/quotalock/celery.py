@@ -15,10 +15,12 @@ The decorators stand below `app.task`. Celery's own `rate_limit` counts in each 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
+from urllib.parse import quote
 
 from ._require import require
 
@@ -27,9 +29,11 @@ require("celery", "5.2", "celery")
 from celery import Task, current_task
 from celery.exceptions import Ignore
 
-from ._errors import RateLimited
-from ._native import Client
-from ._web import Key, Whom, asked_key, checked_client, checked_cost, checked_function, checked_policy, name_of
+from ._errors import Lost, QuotalockError, RateLimited
+from ._names import declared_in, generated_name, given_name, kind_of, name_of, place_of, site
+from ._native import Client, Lock
+from ._web import checked_client, checked_cost, checked_function, checked_policy
+from ._whom import Key, Whom, asked_key
 
 __all__ = ["rate_limited", "single_instance"]
 
@@ -50,8 +54,9 @@ def rate_limited(
 
     A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to
     `jitter` seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of
-    one `name` share what they count; without one it is that of the task. `lease` is how many permits a worker takes
-    from Redis at once at most. `client` is a `quotalock.Client`; without one it is that of the environment.
+    one `name` share what they count (default: a generated one, of the task, the kind of key and the policy). `lease` is
+    how many permits a worker takes from Redis at once at most. `client` is a `quotalock.Client` (default: that of the
+    environment).
 
     Raises `RateLimited` where there is no queue: in a direct call, with `task_always_eager`, and for a cost that the
     policy never admits.
@@ -60,9 +65,13 @@ def rate_limited(
     checked_function(key, "key", "rate_limited")
     checked_cost(cost, "rate_limited")
     client = checked_client(client, Client, "rate_limited")
+    declared_in(repr(client)).add(given_name(name, "rate_limited"), policy, site())
 
     def decorate(function: Function) -> Function:
-        limiter = client.limiter(name or f"celery:{name_of(function)}", policy, lease=lease)
+        named = name or generated_name(
+            application="celery", place=place_of(function), kind="task", key=_kind(key), policy=policy
+        )
+        limiter = client.limiter(named, policy, lease=lease)
 
         @functools.wraps(function)
         def limited(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -96,28 +105,43 @@ def single_instance(
     The lock is renewed while the task runs, for `max_hold` seconds at most, and ends `ttl` seconds after a worker was
     killed. A task that finds it running for `wait` seconds is skipped: it succeeds with None. With
     `if_running="requeue"` it goes back to the queue for `again_in` seconds; a direct call is skipped all the same.
-    `key` gets the task's arguments. Tasks of one `name` exclude each other; without one it is that of the task.
+    `key` gets the task's arguments. Tasks of one `name` exclude each other (default: a generated one, of the task and
+    the kind of key).
+
+    Raises `Lost` after a task that was not alone all the time, because its lock was taken away, `max_hold` was over or
+    Redis was down for longer than the `ttl`: the task fails, although its function returned. With
+    `autoretry_for=(quotalock.Lost,)` it runs again.
     """
     client = checked_client(client, Client, "single_instance")
     if if_running not in ("skip", "requeue"):
         raise ValueError(f'single_instance: if_running is "skip" or "requeue", not {if_running!r}')
 
+    checked_function(key, "key", "single_instance")
+    given_name(name, "single_instance")
+
     def decorate(function: Function) -> Function:
-        named_so = name or f"celery:{name_of(function)}"
+        named_so = name or generated_name(
+            application="celery", place=place_of(function), kind="single_instance", key=_kind(key), policy=""
+        )
+        label = (name or name_of(function))[:128]
 
         @functools.wraps(function)
         def alone(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
-            whose = f"{named_so}:{_key(key, arguments, named)!s}"
-            lock = client.lock(whose, ttl=ttl, wait=wait, max_hold=max_hold, label=named_so[:128])
+            whose = f"{named_so}:{_part(_key(key, arguments, named))}"
+            lock = client.lock(whose, ttl=ttl, wait=wait, max_hold=max_hold, label=label)
             if not lock.acquire():
                 task = _queued()
                 if if_running == "requeue" and task is not None:
                     raise _again(task, again_in)
                 return None
             try:
-                return function(*arguments, **named)
-            finally:
-                lock.release()
+                returned = function(*arguments, **named)
+            except BaseException:
+                with contextlib.suppress(QuotalockError):
+                    lock.release()
+                raise
+            _end(lock, label)
+            return returned
 
         return cast("Function", alone)
 
@@ -130,6 +154,32 @@ def _key(key: Callable[..., Key] | None, arguments: tuple[Any, ...], named: dict
     # A bound task is the first argument of the function, and none of its caller's.
     own = arguments[1:] if arguments and isinstance(arguments[0], Task) else arguments
     return asked_key(key, *own, **named)
+
+
+def _kind(key: Callable[..., Key] | None) -> str:
+    return "all" if key is None else kind_of(key)
+
+
+def _part(key: Whom) -> str:
+    """A key as the last part of a lock's name: without a colon, so that no other name and key give the same."""
+    if isinstance(key, bytes):
+        return quote(key, safe="")
+    return key.replace("%", "%25").replace(":", "%3A")
+
+
+def _end(lock: Lock, label: str) -> None:
+    """Releases a lock; raises if it was not held until now."""
+    certain, failed = lock.held, None
+    try:
+        certain = lock.release()
+    except QuotalockError as error:
+        # Redis is down: the release is sent again, and until now the lock was held.
+        failed = error
+    if not certain:
+        raise Lost(
+            f"{label} lost its lock while it ran, so another worker may have run it too: check what it did, and give "
+            f"it a ttl and a max_hold that are longer than it takes"
+        ) from failed
 
 
 def _queued() -> Any:  # noqa: ANN401

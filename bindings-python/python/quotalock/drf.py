@@ -6,8 +6,9 @@
     }
 
 All throttles of a view decide in one call: all are charged or none. A refused request gets 429 with `Retry-After`, 503
-if Redis is away and `ON_ERROR` of `settings.QUOTALOCK` is `closed`. With `quotalock.django.RateLimitMiddleware` each
-answer has the fields `RateLimit` and `RateLimit-Policy`.
+if Redis is away and `ON_ERROR` of `settings.QUOTALOCK` is `closed`, and 400 if it sends nothing from which its key can
+be made. Throttles of one class, scope and rate share what they count, in all views. With
+`quotalock.django.RateLimitMiddleware` each answer has the fields `RateLimit` and `RateLimit-Policy`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from ._require import require
 
 require("djangorestframework", "3.14", "drf")
 
+from django.conf import settings as project
 from django.http import HttpRequest
 from rest_framework import throttling
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 
-from ._web import Answer, Whom, checked_key, checked_policy
-from .django._limit import address
-from .django._settings import configuration
+from ._names import Site, generated_name, given_name, name_of
+from ._web import Answer, Charge, checked_policy, combined
+from ._whom import BadKey, checked_key, read_key
+from .django._limit import address, ask
+from .django._settings import configuration, declared
 
 __all__ = ["AnonRateThrottle", "ScopedRateThrottle", "SimpleRateThrottle", "TemporarilyReduced", "UserRateThrottle"]
-
-# The name of a limiter, its policy and lease, and whom it counts for.
-Charge = tuple[str, str, int | None, Whom]
 
 # What can't be is told of when the application starts.
 for _scope, _rate in api_settings.DEFAULT_THROTTLE_RATES.items():
@@ -50,11 +51,18 @@ class TemporarilyReduced(APIException):
         self.wait = int(answer.headers["Retry-After"])
 
 
+class NoKey(ParseError):
+    """A request sent nothing from which a key can be made: 400."""
+
+
 class SimpleRateThrottle(throttling.SimpleRateThrottle):
     """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit. `lease` is
-    how many permits are taken from Redis at once at most, and spent without a call where a throttle decides alone."""
+    how many permits are taken from Redis at once at most, and spent without a call where a throttle decides alone.
+    Throttles of one `name` share what they count (default: a generated one, of the project, the class, the scope and
+    the policy)."""
 
     lease: int | None = None
+    name: str | None = None
     _decision: Any = None
 
     def parse_rate(self, rate: str | None) -> tuple[int | None, int | None]:
@@ -75,7 +83,7 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
         of_request: HttpRequest = request._request
         decided = getattr(of_request, "_quotalock_decided", {})
         if charge not in decided:
-            decided = self._decide(of_request, {charge: None, **self._beside(request, view)})
+            decided = self._decide(of_request, [charge, *self._beside(request, view)])
         # Once: the next dispatch of this request is another one.
         self._decision = decided.pop(charge)
         return bool(self._decision.allowed)
@@ -92,37 +100,49 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
         self._prepare(view)
         if getattr(self, "rate", None) is None:
             return None
-        key = self.get_cache_key(request, view)
-        if key is None:
-            return None
-        own = type(self).__name__
-        rate = checked_policy(self.rate, f"the rate of {own}", self.lease)
-        return f"drf:{self.scope or own}", rate, self.lease, checked_key(key, f"{own}.get_cache_key")
+        own = type(self)
+        try:
+            key = read_key(self.get_cache_key, request, view)
+            if key is None:
+                return None
+            whom = checked_key(key, f"{own.__name__}.get_cache_key")
+        except BadKey as bad:
+            raise NoKey(str(bad.problem["detail"])) from bad
+        rate = checked_policy(self.rate, f"the rate of {own.__name__}", self.lease)
+        return Charge(self._named(rate), rate, whom, 1, self.lease)
 
-    def _beside(self, request: Request, view: Any) -> dict[Charge, None]:  # noqa: ANN401
+    def _named(self, rate: str) -> str:
+        own = type(self)
+        if self.name is not None:
+            named = given_name(self.name, own.__name__)
+            declared.add(named, rate, Site(own.__module__, own.__qualname__, 0))
+            return self.name
+        return generated_name(
+            application=str(getattr(project, "ROOT_URLCONF", "")),
+            place=self.scope or own.__name__,
+            kind="throttle",
+            key=name_of(own),
+            policy=rate,
+        )
+
+    def _beside(self, request: Request, view: Any) -> list[Charge]:  # noqa: ANN401
         """What the other throttles of the view charge, to decide about all of it at once."""
         others = view.get_throttles() if hasattr(view, "get_throttles") else []
         if len(others) == 1 and type(others[0]) is type(self):
-            return {}
+            return []
         charges = [other._charge(request, view) for other in others if isinstance(other, SimpleRateThrottle)]
-        return {charge: None for charge in charges if charge is not None}
+        return [charge for charge in charges if charge is not None]
 
     @staticmethod
-    def _decide(request: HttpRequest, wanted: dict[Charge, None]) -> dict[Charge, Any]:
+    def _decide(request: HttpRequest, charges: list[Charge]) -> dict[Charge, Any]:
         settings = configuration()
-        charges = [(settings.limiters.get(name, policy, lease), key) for name, policy, lease, key in wanted]
-        if len(charges) == 1:
-            limiter, key = charges[0]
-            decision: Any = limiter.consume(key)
-            decisions = [decision]
-        else:
-            decision = settings.client.consume_all(charges)
-            decisions = decision.decisions
-        answer = Answer(decision, settings.legacy)
+        wanted = combined((charge, charge) for charge in dict.fromkeys(charges))
+        answer = settings.answer(ask(settings.client, settings.limiters, wanted))
         request.quotalock_answer = answer
         if answer.status == 503:
             raise TemporarilyReduced(answer)
-        decided = dict(zip(wanted, decisions, strict=True))
+        decisions = getattr(answer.decision, "decisions", (answer.decision,))
+        decided = {charge: one for each, one in zip(wanted, decisions, strict=True) for charge in each.limits}
         request._quotalock_decided = decided
         return decided
 
@@ -134,10 +154,23 @@ class AnonRateThrottle(SimpleRateThrottle, throttling.AnonRateThrottle):
 class UserRateThrottle(SimpleRateThrottle, throttling.UserRateThrottle):
     """Limits requests of each user, and of anonymous clients by their address."""
 
+    def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ANN401
+        """The key: a user whose key is a text must not count for the address of another."""
+        return _user_or_address(self, request)
+
 
 class ScopedRateThrottle(SimpleRateThrottle, throttling.ScopedRateThrottle):
     """Limits requests of views with the same `throttle_scope`; others pass."""
 
+    def get_cache_key(self, request: Request, view: Any) -> str:  # noqa: ANN401
+        """The key: the user, or the address of an anonymous client."""
+        return _user_or_address(self, request)
+
     def _prepare(self, view: object) -> None:
         self.scope = getattr(view, self.scope_attr, None)
         self.rate = self.get_rate() if self.scope else None
+
+
+def _user_or_address(throttle: SimpleRateThrottle, request: Request) -> str:
+    signed_in = request.user and request.user.is_authenticated
+    return f"user:{request.user.pk}" if signed_in else f"ip:{throttle.get_ident(request)}"

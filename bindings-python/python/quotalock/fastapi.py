@@ -10,8 +10,9 @@
     async def index(): ...
 
 A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503 if Redis is away and the client's
-`on_error` is `closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. To limit the whole application
-without a dependency use `RateLimitMiddleware`.
+`on_error` is `closed`, and 400 for a request from which a `key` makes no key. Each answer has the fields `RateLimit`
+and `RateLimit-Policy`. The handshake of a WebSocket is refused with the same answer, or closed with 1008 if the server
+cannot send one. To limit the whole application without a dependency use `RateLimitMiddleware`.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from ._require import require
 
 require("fastapi", "0.100", "fastapi")
 
-from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from . import starlette
 from ._errors import InvalidArgument
-from .starlette import RateLimitExceeded, RateLimitMiddleware, install
+from .starlette import BadRequest, RateLimitExceeded, RateLimitMiddleware, install
 
-__all__ = ["Limit", "Limits", "RateLimitExceeded", "RateLimitMiddleware", "install"]
+__all__ = ["BadRequest", "Limit", "Limits", "RateLimitExceeded", "RateLimitMiddleware", "install"]
 
 
 class Limit(starlette.Limit):
     """A dependency that limits requests: see `quotalock.starlette.Limit`. For several of a request use `Limits`."""
 
-    async def __call__(self, request: Request) -> None:
-        """Decides about a request."""
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Decides about a request, or about the handshake of a WebSocket."""
         await starlette.decide(request, [self])
 
 
@@ -45,6 +46,6 @@ class Limits:
             raise InvalidArgument(f"Limits: give it a Limit, or several: {limits!r}")
         self.limits = limits
 
-    async def __call__(self, request: Request) -> None:
-        """Decides about a request."""
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Decides about a request, or about the handshake of a WebSocket."""
         await starlette.decide(request, self.limits)

@@ -11,8 +11,8 @@
     def login(): ...
 
 All limits of a request are decided in one call: all are charged or none. A refused request gets 429 with `Retry-After`
-and a problem body (RFC 9457), 503 if Redis is away and `on_error` is `closed`. Each answer has the fields `RateLimit`
-and `RateLimit-Policy`.
+and a problem body (RFC 9457), 503 if Redis is away and `on_error` is `closed`, and 400 if a key function can make no
+key of it. Each answer has the fields `RateLimit` and `RateLimit-Policy`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ from ._require import require
 require("flask", "2.2", "flask")
 
 from flask import Blueprint, Flask, Response, current_app, g, request
+from werkzeug.routing import RequestRedirect
 
 from ._errors import InvalidArgument
-from ._flask_limit import Limit, Limits, methods_of
-from ._flask_refused import RateLimitExceeded, TemporarilyReduced
+from ._flask_limit import Limit, Limits, Place, methods_of
+from ._flask_refused import NoKey, RateLimitExceeded, Refused, TemporarilyReduced
+from ._names import application, declared_in, holds_for, kind_of, place_of
 from ._native import Client
-from ._web import Answer, Key, Limiters, Proxies, Whom, asked_key, checked_client, checked_function, name_of
+from ._web import EXPOSE, Answer, Charge, Limiters, Proxies, checked_client, checked_function, combined
+from ._whom import BadKey, Key, Whom, asked_key
 
-__all__ = ["Limiter", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
+__all__ = ["Limiter", "NoKey", "RateLimitExceeded", "TemporarilyReduced", "get_remote_address"]
 
 Decorated = TypeVar("Decorated", bound="Callable[..., Any] | Blueprint")
 KeyFunction = Callable[[], Key]
@@ -51,11 +54,13 @@ _NO_PROXIES = Proxies()
 class Limiter:
     """The limits of an application.
 
-    `key_func` names whom a request counts for; without one it is the client's address, which `trusted_proxies` may tell
-    in `forwarded_header`. `default_limits` hold for each route that has no limits of its own, `application_limits` for
-    all routes together. `storage_uri`, `key_prefix`, `timeout` and `on_error` are `url`, `prefix`, `timeout` and
-    `on_error` of a `quotalock.Client`, unless a `client` is given. On a cluster, several limits of one request need a
-    `scope`. Without `enforce` every request passes, and the decision says which would not have.
+    `key_func` returns the key of a request (default: the client's address, which `trusted_proxies` may report in
+    `forwarded_header`). `default_limits` hold for each request that no limit of its own view or blueprint holds for,
+    `application_limits` for all views together, `not_found_limits` for all requests together that no route takes (404
+    and 405). `storage_uri`, `key_prefix`, `timeout` and `on_error` are `url`, `prefix`, `timeout` and `on_error` of a
+    `quotalock.Client`, unless a `client` is given. With `expose_headers` scripts of other origins may read the header
+    fields. On a cluster, several limits of one request need a `scope`. Without `enforce` every request passes, and the
+    decision says which would not have.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class Limiter:
         app: Flask | None = None,
         default_limits: Limits = (),
         application_limits: Limits = (),
+        not_found_limits: Limits = (),
         default_limits_per_method: bool = False,
         default_limits_exempt_when: Callable[[], bool] | None = None,
         default_limits_cost: int | Callable[[], int] = 1,
@@ -75,6 +81,7 @@ class Limiter:
         on_error: Literal["raise", "open", "closed", "local"] = "raise",
         headers_enabled: bool = True,
         legacy_headers: bool = False,
+        expose_headers: bool = False,
         trusted_proxies: Iterable[str] = (),
         forwarded_header: str = "X-Forwarded-For",
         scope: str | None = None,
@@ -89,12 +96,16 @@ class Limiter:
         self.client = checked_client(made, Client, "Limiter")
         self._limiters = Limiters(self.client, scope, enforce)
         self._proxies = Proxies(trusted_proxies, forwarded_header)
-        self._key_func = checked_function(key_func, "key_func", "Limiter") or self._address
+        self._key_func: KeyFunction | None = checked_function(key_func, "key_func", "Limiter")
+        self._key_kind = kind_of(self._key_func)
         self._headers_enabled = headers_enabled
         self._legacy = legacy_headers
+        self._expose = expose_headers
+        self._declared = declared_in(repr(self.client))
         self._filters: list[Callable[[], bool]] = []
-        self._blueprints: dict[str, list[Limit]] = {}
-        self._exempt: set[str] = set()
+        # By themselves, not by their names: one may be registered under another name, or within another.
+        self._blueprints: dict[Any, list[Limit]] = {}
+        self._exempt: set[Any] = set()
         self._defaults = Limit.several(
             default_limits,
             "default_limits",
@@ -102,15 +113,27 @@ class Limiter:
             per_method=default_limits_per_method,
             exempt_when=default_limits_exempt_when,
         )
-        self._application = Limit.several(application_limits, "application_limits", scope="application")
+        self._application = Limit.several(application_limits, "application_limits")
+        self._not_found = Limit.several(not_found_limits, "not_found_limits")
         if app is not None:
             self.init_app(app)
 
     def init_app(self, app: Flask) -> None:
         """Limits the requests of an application."""
         app.extensions["quotalock"] = self
+        names: dict[Limiter, str] = app.extensions.setdefault("quotalock.applications", {})
+        if self in names:
+            return
+        names[self] = application(app.name)
         app.before_request(self._before)
         app.after_request(self._after)
+        handle = app.handle_user_exception
+
+        def handle_user_exception(error: Exception) -> Any:  # noqa: ANN401
+            answered = handle(error)
+            return _with_status(answered, error) if isinstance(error, (Refused, NoKey)) else answered
+
+        app.handle_user_exception = handle_user_exception  # type: ignore[method-assign, assignment]
 
     def limit(
         self,
@@ -127,8 +150,11 @@ class Limiter:
         lease: int | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Limits a view, a blueprint or a function that is called in a request. `limit_value` may be a function that
-        tells the policy of a request. `override_defaults` leaves the default limits out. With a `lease` as many permits
-        at most are taken from Redis at once, and spent without a call where this limit decides alone."""
+        returns the policy of a request. `methods` are those that it is for (default: all; GET includes HEAD).
+        `override_defaults` leaves the default limits out for these methods. Limits of one `scope` share what they count
+        (default: a generated name, of the application, the view, the methods, the kind of key and the policy). With a
+        `lease` as many permits at most are taken from Redis at once, and spent without a call where this limit decides
+        alone."""
         limit = Limit(
             limit_value,
             "limit",
@@ -141,7 +167,9 @@ class Limiter:
             cost=cost,
             scope=scope,
             lease=lease,
+            owner=self,
         )
+        self._declared.add(None if per_method else scope, limit.fixed, limit.site)
         return functools.partial(self._decorated, limit)
 
     def shared_limit(
@@ -171,7 +199,7 @@ class Limiter:
     def exempt(self, obj: Decorated) -> Decorated:
         """Leaves a view or a blueprint without limits."""
         if isinstance(obj, Blueprint):
-            self._exempt.add(obj.name)
+            self._exempt.add(obj)
         else:
             obj.__dict__["__quotalock_exempt__"] = True
         return obj
@@ -188,7 +216,7 @@ class Limiter:
 
     def _decorated(self, limit: Limit, obj: Decorated) -> Decorated:
         if isinstance(obj, Blueprint):
-            self._blueprints.setdefault(obj.name, []).append(limit)
+            self._blueprints.setdefault(obj, []).append(limit)
             return obj
         limits: list[Limit] = obj.__dict__.setdefault("__quotalock_limits__", [])
         limits.insert(0, limit)
@@ -198,50 +226,86 @@ class Limiter:
         @functools.wraps(obj)
         def limited(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
             # Those of the view were decided about before.
-            self._decide([each for each in limits if each not in g.get("_quotalock_done", ())], name_of(obj))
+            done = g.get("_quotalock_done", ())
+            names = current_app.extensions.get("quotalock.applications", {})
+            for limiter, application_name in names.items():
+                here = [each for each in limits if each.owner is limiter and each not in done]
+                if here and limiter._limits():
+                    place = Place(application_name, "function", place_of(obj, *arguments))
+                    limiter._decide(limiter._charges(here, place))
             return current_app.ensure_sync(obj)(*arguments, **named)
 
         return cast("Decorated", limited)
 
     def _before(self) -> None:
-        endpoint = request.endpoint
-        if endpoint is None or endpoint == "static" or endpoint.endswith(".static"):
+        if not self._limits():
+            return
+        endpoint, named = request.endpoint, current_app.extensions["quotalock.applications"][self]
+        if endpoint is None:
+            if not isinstance(request.routing_exception, RequestRedirect):
+                self._decide(self._charges(self._not_found, Place(named, "not found", "not_found")))
+            return
+        if endpoint == "static" or endpoint.endswith(".static"):
             return
         view = current_app.view_functions.get(endpoint)
-        if getattr(view, "__quotalock_exempt__", False) or self._exempt.intersection(request.blueprints):
+        blueprints = [current_app.blueprints[name] for name in request.blueprints if name in current_app.blueprints]
+        if getattr(view, "__quotalock_exempt__", False) or self._exempt.intersection(blueprints):
             return
-        own = list(getattr(view, "__quotalock_limits__", ()))
-        own += [limit for blueprint in request.blueprints for limit in self._blueprints.get(blueprint, ())]
-        g._quotalock_done = own
-        override = any(limit.override_defaults for limit in own)
-        self._decide([*self._application, *(() if override else self._defaults), *own], endpoint)
+        of_view = [limit for limit in getattr(view, "__quotalock_limits__", ()) if limit.owner is self]
+        of_blueprints = [limit for blueprint in blueprints for limit in self._blueprints.get(blueprint, ())]
+        g._quotalock_done = [*g.get("_quotalock_done", ()), *of_view]
+        charges = self._charges(self._application, Place(named, "application", "application"))
+        rule = request.url_rule
+        # What Flask answers by itself, a browser asks before each request to another origin.
+        if request.method != "OPTIONS" or not getattr(rule, "provide_automatic_options", False):
+            own = [*of_view, *of_blueprints]
+            if not any(limit.override_defaults and holds_for(request.method, limit.methods) for limit in own):
+                charges += self._charges(self._defaults, Place(named, "default", endpoint))
+            charges += self._charges(of_view, Place(named, "view", endpoint))
+            charges += self._charges(of_blueprints, Place(named, "blueprint", endpoint))
+        self._decide(charges)
 
-    def _decide(self, limits: list[Limit], place: str) -> None:
-        if not self.enabled or any(says() for says in self._filters):
+    def _limits(self) -> bool:
+        """Whether the current request is limited at all."""
+        return self.enabled and not any(says() for says in self._filters)
+
+    def _charges(self, limits: list[Limit], place: Place) -> list[tuple[Charge, Limit]]:
+        """What the limits of a place charge for the current request."""
+        names = place.names(limits, self._key_kind, request.method)
+        return [
+            (Charge(name, limit.policy(), self._key(limit), limit.price(), limit.lease), limit)
+            for name, limit in zip(names, limits, strict=True)
+            if limit.holds(request.method)
+        ]
+
+    def _key(self, limit: Limit) -> Whom:
+        function = limit.key_func or self._key_func
+        if function is None:
+            return self._proxies.address(request.remote_addr, request.headers.getlist(self._proxies.header))
+        try:
+            return asked_key(function)
+        except BadKey as bad:
+            raise NoKey(bad) from bad
+
+    def _decide(self, charges: list[tuple[Charge, Limit]]) -> None:
+        wanted = combined(charges)
+        if not wanted:
             return
-        charges: dict[tuple[str, Whom], tuple[Any, Whom, int]] = {}
-        messages: dict[tuple[str, Whom], str | None] = {}
-        for limit in limits:
-            if not limit.holds(request.method):
-                continue
-            key_func = limit.key_func or self._key_func
-            key = asked_key(key_func)
-            name, policy = limit.named(place, request.method), limit.policy()
-            if (name, key) in charges:
-                name = f"{name}:{policy}"
-            charges.setdefault((name, key), (self._limiters.get(name, policy, limit.lease), key, limit.price()))
-            messages.setdefault((name, key), limit.error_message)
-        if not charges:
-            return
-        if len(charges) == 1:
-            limiter, key, cost = next(iter(charges.values()))
-            answer = Answer(limiter.consume(key, cost), self._legacy)
+        asked = [
+            (self._limiters.get(charge.name, charge.policy, charge.lease), charge.key, charge.cost)
+            for charge in (one.charge for one in wanted)
+        ]
+        if len(asked) == 1:
+            limiter, key, cost = asked[0]
+            answer = Answer(limiter.consume(key, cost), self._legacy, self._expose)
         else:
-            answer = Answer(self.client.consume_all(charges.values()), self._legacy)
+            answer = Answer(self.client.consume_all(asked), self._legacy, self._expose)
         g._quotalock_answer = answer
         if answer.refused:
-            refusing = zip(messages.values(), getattr(answer.decision, "decisions", (answer.decision,)), strict=True)
-            message = next((message for message, one in refusing if not one.allowed), None)
+            decisions = getattr(answer.decision, "decisions", (answer.decision,))
+            refusing = [one for one, decision in zip(wanted, decisions, strict=True) if not decision.allowed]
+            messages = (limit.error_message for one in refusing for limit in one.limits)
+            message = next((message for message in messages if message is not None), None)
             raise (TemporarilyReduced(answer) if answer.status == 503 else RateLimitExceeded(answer, message))
 
     def _after(self, response: Response) -> Response:
@@ -249,7 +313,16 @@ class Limiter:
         if answer is not None and (self._headers_enabled or answer.refused):
             for name, value in answer.headers.items():
                 response.headers.setdefault(name, value)
+            if exposing := answer.exposing(", ".join(response.headers.getlist(EXPOSE))):
+                response.headers[EXPOSE] = exposing
         return response
 
-    def _address(self) -> str:
-        return self._proxies.address(request.remote_addr, request.headers.getlist(self._proxies.header))
+
+def _with_status(answered: Any, refused: Refused | NoKey) -> Any:  # noqa: ANN401
+    """What an error handler returned, with the status of the refusal unless the handler set one."""
+    if isinstance(answered, tuple) and (len(answered) == 3 or (len(answered) == 2 and isinstance(answered[1], int))):
+        return answered
+    response = current_app.make_response(answered)
+    if response.status_code == 200:
+        response.status_code = refused.code or 429
+    return response

@@ -1,4 +1,4 @@
-"""A storage for the package `limits`, and so for flask-limiter and slowapi: `quotalock://` in the place of `redis://`.
+"""A storage for the package `limits`, and so for flask-limiter and slowapi: `quotalock://` instead of `redis://`.
 
     import quotalock.limits  # makes the URL known
     from flask_limiter import Limiter
@@ -14,6 +14,7 @@ Which URLs there are says `URLS`. Options are those of `quotalock.Client`: `pref
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from functools import lru_cache
@@ -27,6 +28,7 @@ from limits.storage.base import MovingWindowSupport, SlidingWindowCounterSupport
 
 from ._errors import NotPermitted, QuotalockError, Timeout, Unavailable, WrongType
 from ._native import Client, Decision, Limiter
+from ._whom import LONGEST
 
 __all__ = ["URLS", "QuotalockStorage"]
 
@@ -81,15 +83,15 @@ class QuotalockStorage(Storage, MovingWindowSupport, SlidingWindowCounterSupport
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Counts, in a window of `expiry` seconds that the first count opens, and returns the count."""
-        return _used(self._limiter("limits:count", f"fixed-window {_UNLIMITED}/{expiry}s").consume(key, amount))
+        return _used(self._limiter("limits:count", f"fixed-window {_UNLIMITED}/{expiry}s").consume(_key(key), amount))
 
     def get(self, key: str) -> int:
         """Returns the count."""
-        return _used(self._counts.peek(key, 0))
+        return _used(self._counts.peek(_key(key), 0))
 
     def get_expiry(self, key: str) -> float:
         """Returns when the window of the count ends; now if there is none."""
-        return time.time() + self._counts.peek(key, 0).reset_after
+        return time.time() + self._counts.peek(_key(key), 0).reset_after
 
     def check(self) -> bool:
         """Whether Redis answers."""
@@ -104,46 +106,53 @@ class QuotalockStorage(Storage, MovingWindowSupport, SlidingWindowCounterSupport
 
     def clear(self, key: str) -> None:
         """Forgets what was counted for a key, by whichever strategy."""
-        self._counts.reset(key)
-        self._limiter("limits:log", f"sliding-log 1/{_LONGEST}").reset(key)
+        self._counts.reset(_key(key))
+        self._limiter("limits:log", f"sliding-log 1/{_LONGEST}").reset(_key(key))
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Takes `amount` of what is left of `limit` in any `expiry` seconds."""
-        return self._log(limit, expiry).consume(key, amount).allowed
+        return self._log(limit, expiry).consume(_key(key), amount).allowed
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
         """Returns when the oldest entry was taken, and how many there are."""
         log = self._log(limit, expiry)
-        remaining = log.peek(key, 0).remaining
+        remaining = log.peek(_key(key), 0).remaining
         if remaining >= limit:
             return time.time(), 0
         # One more than is left gets in as soon as the oldest entry leaves.
-        frees_in = log.peek(key, remaining + 1).retry_after or 0.0
+        frees_in = log.peek(_key(key), remaining + 1).retry_after or 0.0
         return time.time() + frees_in - expiry, limit - remaining
 
     def acquire_sliding_window_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Takes `amount` of what is left of `limit` by the weighted count of two windows."""
-        return self._window(limit, expiry).consume(key, amount).allowed
+        return self._window(limit, expiry).consume(_key(key), amount).allowed
 
     def get_sliding_window(self, key: str, expiry: int) -> tuple[int, float, int, float]:
         """Returns the weighted count as that of the current window, and as its end when the count falls next."""
         window = self._window(_UNLIMITED, expiry)
-        remaining = window.peek(key, 0).remaining
+        remaining = window.peek(_key(key), 0).remaining
         if remaining >= _UNLIMITED:
             return 0, 0.0, 0, 0.0
         # `limits` takes the rest of a division by the expiry.
-        falls_in = min(window.peek(key, remaining + 1).retry_after or 0.0, math.nextafter(expiry, 0.0))
+        falls_in = min(window.peek(_key(key), remaining + 1).retry_after or 0.0, math.nextafter(expiry, 0.0))
         return 0, 0.0, _UNLIMITED - remaining, falls_in
 
     def clear_sliding_window(self, key: str, expiry: int) -> None:
         """Forgets what was counted for a key by the weighted count."""
-        self._window(1, expiry).reset(key)
+        self._window(1, expiry).reset(_key(key))
 
     def _log(self, limit: int, expiry: int) -> Limiter:
         return self._limiter("limits:log", f"sliding-log {limit}/{expiry}s")
 
     def _window(self, limit: int, expiry: int) -> Limiter:
         return self._limiter("limits:window", f"sliding-window {limit}/{expiry}s")
+
+
+def _key(key: str) -> bytes:
+    """A key of `limits` for the core. What clients send may be part of it, and `limits` knows no answer but an error: a
+    key over the core's bound is counted by its digest."""
+    given = key.encode("utf-8", "surrogatepass")
+    return given if len(given) <= LONGEST else hashlib.blake2b(given, digest_size=32).hexdigest().encode()
 
 
 def _used(decision: Decision) -> int:

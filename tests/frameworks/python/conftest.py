@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import sys
 import urllib.error
@@ -49,8 +50,15 @@ class App:
 
     def get(self, path: str, **headers: str) -> Reply:
         """Asks for a page."""
+        return self._asked(path, None, headers)
+
+    def post(self, path: str, body: bytes, **headers: str) -> Reply:
+        """Sends JSON."""
+        return self._asked(path, body, {"Content-Type": "application/json", **headers})
+
+    def _asked(self, path: str, body: bytes | None, headers: dict[str, str]) -> Reply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=named)
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body, headers=named)
         try:
             with urllib.request.urlopen(request, timeout=30) as reply:
                 return _reply(reply)
@@ -117,6 +125,16 @@ def redis() -> Iterator[Server]:
     """A Redis of the test's own."""
     with Server("redis-7.0") as server:
         yield server
+
+
+@pytest.fixture
+def warned(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What our logger warns of, also after a worker of Celery set up all logs."""
+    logger = logging.getLogger("quotalock")
+    logger.addHandler(caplog.handler)
+    with caplog.at_level(logging.WARNING, logger.name):
+        yield caplog
+    logger.removeHandler(caplog.handler)
 
 
 @pytest.fixture

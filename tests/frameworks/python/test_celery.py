@@ -15,6 +15,7 @@ from celery.contrib.testing.worker import start_worker
 from quotalock import aio
 from quotalock.celery import rate_limited, single_instance
 from quotalock.testing import Clock
+from servers import Server
 
 _numbers = itertools.count()
 
@@ -91,6 +92,72 @@ def test_one_that_is_running_may_be_put_back(app: celery.Celery) -> None:
     # Without a queue it is skipped.
     with client.lock("celery:work:all"):
         assert work() is None
+
+
+def test_a_task_that_lost_its_lock_fails(app: celery.Celery) -> None:
+    client = memory()
+    ran: list[str] = []
+
+    @app.task(autoretry_for=(quotalock.Lost,), retry_backoff=False, default_retry_delay=0, max_retries=3)
+    @single_instance(name="work", client=client)
+    def again() -> str:
+        ran.append("again")
+        if len(ran) == 1:
+            client.lock("work:all").force_release()
+        return "done"
+
+    @app.task
+    @single_instance(name="work", client=client)
+    def losing() -> str:
+        client.lock("work:all").force_release()
+        return "done"
+
+    @app.task
+    @single_instance(name="work", client=client)
+    def failing() -> str:
+        client.lock("work:all").force_release()
+        raise KeyError("its own")
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        with pytest.raises(quotalock.Lost, match=r"work lost its lock while it ran.*ttl"):
+            losing.delay().get(timeout=30)
+        with pytest.raises(KeyError, match="its own"):
+            failing.delay().get(timeout=30)
+        assert again.delay().get(timeout=30) == "done"
+    assert ran == ["again"] * 2
+
+
+def test_a_task_that_ends_while_redis_is_down_was_alone(redis: Server) -> None:
+    @single_instance(client=quotalock.Client(redis.url, timeout=2.0))
+    def work() -> str:
+        redis.stop()
+        return "done"
+
+    assert work() == "done"
+
+
+def test_no_name_and_key_lock_what_others_lock() -> None:
+    client = memory()
+    inner: Any = single_instance(name="sync:shop", key=lambda: "1", client=client)(lambda: "ran")
+    outer: Any = single_instance(name="sync", key=lambda: "shop:1", client=client)(lambda: inner())
+    assert outer() == "ran"
+    octets: Any = single_instance(name="sync", key=lambda: b"shop:%FF", client=client)(lambda: "ran")
+    text: Any = single_instance(name="sync", key=lambda: "shop:\xff", client=client)(lambda: octets())
+    assert text() == "ran"
+
+
+def test_two_limits_of_a_task_count_apart() -> None:
+    client = memory()
+    limits = [rate_limited("2/hour", key=key, client=client) for key in (lambda shop: shop, lambda shop: "all")]
+
+    @limits[0]
+    @limits[1]
+    def send(shop: str) -> str:
+        return "sent"
+
+    assert [send("all"), send("all")] == ["sent", "sent"]
+    with pytest.raises(quotalock.RateLimited):
+        send("all")
 
 
 def test_a_direct_call_raises(app: celery.Celery) -> None:

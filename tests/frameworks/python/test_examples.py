@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -56,6 +57,19 @@ def test_from_nothing_to_a_proper_429(start: Start, redis: Server, name: str, pa
         assert "127.0.0.1" not in str(problem)
     until(lambda: app.get(page).status == 200)
     assert all(app.get("/health").status == 200 for _ in range(7))
+
+
+USERS: list[object] = ["", None, [], {}, "x" * 1025, "a\n", "\ud800", True]
+SPOILT = [b"", b"{}", b"[]", b"null", b"{", b"\xff", *(json.dumps({"user": user}).encode() for user in USERS)]
+
+
+@pytest.mark.parametrize("name", ["flask", "fastapi", "starlette", "django"])
+def test_a_login_without_a_user_is_a_400_and_one_with_a_user_is_limited(start: Start, redis: Server, name: str) -> None:
+    app = start(name, redis.url)
+    assert {body: app.post("/login", body).status for body in SPOILT} == dict.fromkeys(SPOILT, 400)
+    welcome = json.dumps({"user": "127.0.0.1"}).encode()
+    statuses = [app.post("/login", welcome).status for _ in range(60)]
+    assert set(statuses) == {200, 429}
 
 
 @limited

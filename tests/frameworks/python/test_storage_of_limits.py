@@ -113,3 +113,16 @@ def test_a_key_counts_for_each_strategy_by_itself_and_is_cleared_for_all() -> No
     for limiter in kinds:
         limiter.clear(item, "ada")
         assert limiter.hit(item, "ada")
+
+
+@pytest.mark.parametrize("key", ["x" * 2000, "a\ud800", "a\n\x00", "é" * 1000])
+def test_a_key_that_a_client_spoils_is_counted(key: str) -> None:
+    storage = limits.storage.storage_from_string("quotalock+memory://of-spoilt-keys")
+    item = limits.parse("2/minute")
+    for kind in limits.strategies.STRATEGIES.values():
+        limiter = kind(storage)
+        assert [limiter.hit(item, key) for _ in range(3)] == [True, True, False]
+        assert limiter.hit(item, key + "y")
+        assert limiter.get_window_stats(item, key).remaining == 0
+        limiter.clear(item, key)
+        assert limiter.hit(item, key)

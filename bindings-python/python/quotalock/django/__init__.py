@@ -12,8 +12,8 @@
     def login(request): ...
 
 A refused request gets 429 with `Retry-After` and a problem body (RFC 9457), 503 if Redis is away and `ON_ERROR` is
-`closed`. Each answer has the fields `RateLimit` and `RateLimit-Policy`. `quotalock.drf` has the throttles of Django
-REST framework.
+`closed`, and 400 if it sends nothing from which its key can be made. Each answer has the fields `RateLimit` and
+`RateLimit-Policy`. `quotalock.drf` has the throttles of Django REST framework.
 """
 
 from __future__ import annotations

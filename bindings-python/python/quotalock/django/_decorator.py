@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
+from asgiref.sync import iscoroutinefunction
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 
-from .._web import Answer, name_of
+from .._names import name_of, place_of, site
+from .._web import Answer
 from ._limit import ALL, UNSAFE, Limit, Rate, ask, blocks, charges
 from ._settings import Configuration, configuration, told
 
@@ -28,20 +29,29 @@ def ratelimit(
 ) -> Callable[[View], View]:
     """Limits a view. The parameters are those of django-ratelimit, but for the `lease`.
 
-    `group` is what shares a count, without one the view. `key` is `ip`, `user`, `user_or_ip`, `get:`, `post:` or
-    `header:` with a name, a function of the group and the request, or its dotted path. `rate` is a policy, a pair of a
-    limit and seconds, a function of the group and the request, or its path; None is no limit. `method` says for which
-    methods it holds. With `block=False` a refused request reaches the view, with `request.limited` true. With a `lease`
-    as many permits at most are taken from Redis at once, and spent without a call where this limit decides alone.
+    Views of one `group` share what they count, for all methods and keys (default: a generated name, of the project, the
+    namespace, the view with its class, the methods, the kind of key and the policy). `key` is `ip`, `user`,
+    `user_or_ip`, `get:`, `post:` or `header:` with a name, a function of the group and the request, or its dotted path.
+    `rate` is a policy, a pair of a limit and seconds, a function of the group and the request, or its path; None is no
+    limit. `method` says for which methods it holds; GET includes HEAD. With `block=False` a refused request reaches the
+    view, with `request.limited` true. With a `lease` as many permits at most are taken from Redis at once, and spent
+    without a call where this limit decides alone.
 
     Several of them decide in one call: all are charged or none.
     """
+
+    where = site()
+    # `method_decorator` decorates for each request.
+    made: dict[str, Limit] = {}
 
     def decorate(view: View) -> View:
         own = getattr(view, "_quotalock", None)
         # Of ours, and not of a decorator around it that copied the attributes.
         above = own if own is not None and own.outermost is view else None
-        limit = Limit(group or name_of(above.view if above else view), key, rate, method, block, lease)
+        place = _place(above.view if above else view)
+        if place not in made:
+            made[place] = Limit(group, place, key, rate, method, block, lease, site=where)
+        limit = made[place]
         limits = _Limited(above.view, [limit, *above.limits]) if above else _Limited(view, [limit])
         return cast("View", limits.wrapper())
 
@@ -65,12 +75,12 @@ def is_ratelimited(
     if group is None and fn is None:
         raise ImproperlyConfigured("is_ratelimited needs a group, or the function fn that has the limit")
     settings = configuration()
-    limit = Limit(group or name_of(fn), key, rate, method)
-    wanted = limit.charge(request, settings.limiters, settings) if settings.enabled else None
-    if wanted is None:
+    limit = Limit(group, _place(fn) if fn is not None else "", key, rate, method, site=site())
+    charge = limit.charge(request, settings) if settings.enabled else None
+    if charge is None:
         return False
-    limiter, whom, cost = wanted
-    decision = limiter.consume(whom, cost) if increment else limiter.peek(whom, cost)
+    limiter = settings.limiters.get(charge.name, charge.policy)
+    decision = limiter.consume(charge.key, charge.cost) if increment else limiter.peek(charge.key, charge.cost)
     return not decision.allowed
 
 
@@ -92,11 +102,11 @@ class _Limited:
         @functools.wraps(self.view)
         def limited(request: HttpRequest, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
             settings = configuration()
-            wanted = charges(request, self.limits, settings.limiters, settings) if settings.enabled else []
+            wanted = charges(_request(request, self.view), self.limits, settings) if settings.enabled else []
             if not wanted:
                 _note(request, None)
                 return self.view(request, *arguments, **named)
-            answer = Answer(ask(settings.client, wanted), settings.legacy)
+            answer = settings.answer(ask(settings.client, settings.limiters, wanted))
             if refusal := self._refusal(request, answer, blocks(answer, wanted), settings):
                 return refusal
             return told(self.view(request, *arguments, **named), answer)
@@ -104,16 +114,16 @@ class _Limited:
         @functools.wraps(self.view)
         async def limited_on_loop(request: HttpRequest, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401
             settings = configuration()
-            wanted = charges(request, self.limits, settings.aio_limiters, settings) if settings.enabled else []
+            wanted = charges(_request(request, self.view), self.limits, settings) if settings.enabled else []
             if not wanted:
                 _note(request, None)
                 return await self.view(request, *arguments, **named)
-            answer = Answer(await ask(settings.aio_client, wanted), settings.legacy)
+            answer = settings.answer(await ask(settings.aio_client, settings.aio_limiters, wanted))
             if refusal := self._refusal(request, answer, blocks(answer, wanted), settings):
                 return refusal
             return told(await self.view(request, *arguments, **named), answer)
 
-        self.outermost = limited_on_loop if inspect.iscoroutinefunction(self.view) else limited
+        self.outermost = limited_on_loop if _is_on_loop(self.view) else limited
         self.outermost.__dict__["_quotalock"] = self
         return self.outermost
 
@@ -121,6 +131,32 @@ class _Limited:
     def _refusal(request: HttpRequest, answer: Answer, blocked: bool, settings: Configuration) -> Any:  # noqa: ANN401
         _note(request, answer)
         return settings.refusal(request, answer) if blocked else None
+
+
+def _bound_to(view: Any) -> Any:  # noqa: ANN401
+    """The object whose method a view is; `method_decorator` makes a partial of it for each request."""
+    return getattr(getattr(view, "func", view), "__self__", None)
+
+
+def _place(view: Any) -> str:  # noqa: ANN401
+    """The name of a view: of a class-based one its class, which need not be the one that defines its function."""
+    of_class = getattr(view, "view_class", None) or getattr(view, "cls", None)
+    if of_class is not None:
+        return name_of(of_class)
+    owner = _bound_to(view)
+    return place_of(view) if owner is None else place_of(view, owner)
+
+
+def _is_on_loop(view: Any) -> bool:  # noqa: ANN401
+    # The `dispatch` of an asynchronous class is a function that returns what is awaited.
+    is_dispatch = getattr(view, "__name__", "") == "dispatch"
+    return iscoroutinefunction(view) or bool(is_dispatch and getattr(_bound_to(view), "view_is_async", False))
+
+
+def _request(given: Any, view: Any) -> HttpRequest:  # noqa: ANN401
+    if not hasattr(given, "META"):
+        raise TypeError(f"the limit of {_place(view)} got {given!r} for a request: on a method use method_decorator")
+    return cast("HttpRequest", given)
 
 
 def _note(request: HttpRequest, answer: Answer | None) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings as project
 from django.core.exceptions import ImproperlyConfigured, SuspiciousOperation
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from .._web import Answer, Limiters, Whom, asked_key, checked_key, checked_policy
-from ._settings import Configuration
+from .._errors import InvalidArgument
+from .._names import Site, generated_name, given_name, holds_for, kind_of, methods_text, numbers, site
+from .._web import Answer, Charge, Combined, Limiters, checked_policy, combined
+from .._whom import BadKey, Whom, asked_key, checked_key
+from ._settings import Configuration, declared
 
 ALL = None
 UNSAFE = ["DELETE", "PATCH", "POST", "PUT"]
@@ -22,73 +26,105 @@ KEY = re.compile(r"(ip|user|user_or_ip|(get|post|header):.+|[^:]+\.[^:]+)\Z", re
 KEYS = "there are ip, user, user_or_ip, get:, post: and header: with a name, and functions"
 
 Rate = str | list[str] | tuple[int, int] | None
-Charge = tuple[Any, Whom, int]
+
+
+class NoKey(SuspiciousOperation):
+    """A request sent nothing from which a key can be made: Django answers 400."""
 
 
 @dataclass(eq=False)
 class Limit:
-    """What a decorator was given; `group` is the name of the limiter."""
+    """What a decorator was given. `group` is the developer's name, `place` what has the limit."""
 
-    group: str
+    group: str | None
+    place: str
     key: Any
     rate: Rate | Callable[[str, HttpRequest], Rate]
     method: str | Iterable[str] | None = ALL
     block: bool = True
     lease: int | None = None
+    kind: str = "view"
+    site: Site = field(default_factory=site)
 
     def __post_init__(self) -> None:
         methods = [self.method] if isinstance(self.method, str) else self.method
-        self.methods = None if methods is None else sorted(method.upper() for method in methods)
+        self.methods = None if methods is None else frozenset(method.upper() for method in methods)
+        self.called = self.group or self.place
+        try:
+            given_name(self.group, "group")
+        except InvalidArgument as error:
+            raise ImproperlyConfigured(str(error)) from error
         if isinstance(self.rate, str) and "/" not in self.rate and " " not in self.rate and "." in self.rate:
             self.rate = import_string(self.rate)
         # What can't be is told of when the application starts.
         if self.key and not callable(self.key) and not (isinstance(self.key, str) and KEY.match(self.key)):
-            raise ImproperlyConfigured(f"the limit of {self.group}: {self.key!r} is no key: {KEYS}")
+            raise ImproperlyConfigured(f"the limit of {self.called}: {self.key!r} is no key: {KEYS}")
         self.fixed = None if callable(self.rate) else self._text(self.rate)
+        # A rate that a function returns is one limit, whatever it returns.
+        policy = f"by {kind_of(self.rate)}" if callable(self.rate) else self.fixed or ""
+        self.identity = (methods_text(self.methods), kind_of(self.key or "none"), policy)
+        declared.add(self.group, self.fixed, self.site)
 
-    def charge(self, request: HttpRequest, limiters: Limiters, settings: Configuration) -> Charge | None:
-        """Who is charged what for a request; None if it is not limited."""
-        if self.methods is not None and request.method not in self.methods:
+    def charge(self, request: HttpRequest, settings: Configuration, number: int = 0) -> Charge | None:
+        """What is charged for a request; None if it is not limited."""
+        if not holds_for(request.method or "", self.methods):
             return None
-        rate = self._text(self.rate(self.group, request)) if callable(self.rate) else self.fixed
+        rate = self._text(self.rate(self.called, request)) if callable(self.rate) else self.fixed
         if rate is None:
             return None
-        name = f"{self.group}:{','.join(self.methods)}" if self.methods else self.group
-        return limiters.get(name, rate, self.lease), key_of(request, self.key, self.group, settings), 1
+        return Charge(
+            self._name(request, number), rate, key_of(request, self.key, self.called, settings), 1, self.lease
+        )
+
+    def _name(self, request: HttpRequest, number: int) -> str:
+        if self.group is not None:
+            return self.group
+        methods, key, policy = self.identity
+        # A namespace is what one set of views is included by, once or several times.
+        namespace = getattr(getattr(request, "resolver_match", None), "namespace", "")
+        return generated_name(
+            application=f"{getattr(project, 'ROOT_URLCONF', '')}:{namespace}",
+            place=self.place,
+            kind=self.kind,
+            methods=methods,
+            key=key,
+            policy=policy,
+            number=number,
+        )
 
     def _text(self, rate: Rate) -> str | None:
         if isinstance(rate, tuple) and len(rate) == 2:
             rate = f"{rate[0]}/{rate[1]}s"
-        return None if rate is None else checked_policy(rate, f"the rate of {self.group}", self.lease)
+        return None if rate is None else checked_policy(rate, f"the rate of {self.called}", self.lease)
 
 
-def charges(
-    request: HttpRequest, limits: Iterable[Limit], limiters: Limiters, settings: Configuration
-) -> list[tuple[Charge, Limit]]:
-    """Who is charged what for a request, each key of a limiter once."""
-    found: dict[tuple[str, Whom], tuple[Charge, Limit]] = {}
-    for limit in limits:
-        if charge := limit.charge(request, limiters, settings):
-            limiter, key, cost = charge
-            if (limiter.name, key) in found:
-                limiter = limiters.get(f"{limiter.name}:{limiter.policy}", limiter.policy)
-            found.setdefault((limiter.name, key), ((limiter, key, cost), limit))
-    return list(found.values())
+def charges(request: HttpRequest, limits: list[Limit], settings: Configuration) -> list[Combined[Limit]]:
+    """What is charged for a request, each key of a limiter once."""
+    counted = zip(limits, numbers(limit.identity for limit in limits), strict=True)
+    found = [(charge, limit) for limit, number in counted if (charge := limit.charge(request, settings, number))]
+    return combined(found)
 
 
-def ask(client: Any, wanted: list[tuple[Charge, Limit]]) -> Any:  # noqa: ANN401
+def ask(client: Any, limiters: Limiters, wanted: Sequence[Combined[Any]]) -> Any:  # noqa: ANN401
     """Charges all or none in one call; a client of a loop is awaited."""
-    if len(wanted) == 1:
-        limiter, key, cost = wanted[0][0]
+    asked = [
+        (limiters.get(charge.name, charge.policy, charge.lease), charge.key, charge.cost)
+        for charge in (one.charge for one in wanted)
+    ]
+    if len(asked) == 1:
+        limiter, key, cost = asked[0]
         return limiter.consume(key, cost)
-    return client.consume_all([charge for charge, _ in wanted])
+    return client.consume_all(asked)
 
 
-def blocks(answer: Answer, wanted: list[tuple[Charge, Limit]]) -> bool:
+def blocks(answer: Answer, wanted: list[Combined[Limit]]) -> bool:
     """Whether one of those that refuse keeps the request from the view."""
     decisions = getattr(answer.decision, "decisions", (answer.decision,))
     return answer.refused and any(
-        limit.block for (_, limit), decision in zip(wanted, decisions, strict=True) if not decision.allowed
+        limit.block
+        for one, decision in zip(wanted, decisions, strict=True)
+        if not decision.allowed
+        for limit in one.limits
     )
 
 
@@ -96,18 +132,25 @@ def key_of(request: HttpRequest, key: Any, group: str, settings: Configuration) 
     """Whom a request counts for: a function's answer, or what a word names, as django-ratelimit has them."""
     if not key:
         raise ImproperlyConfigured(f"the limit of {group} needs a key: {KEYS}")
-    if callable(key):
-        return asked_key(key, group, request)
-    word, _, field = key.partition(":")
-    if key == "ip" or (key == "user_or_ip" and not request.user.is_authenticated):
-        return address(request, settings)
-    if key in ("user", "user_or_ip"):
-        return checked_key(request.user.pk, "request.user.pk")
-    if field and word in ("get", "post", "header"):
-        there = {"get": request.GET, "post": request.POST, "header": request.headers}[word]
-        if value := there.get(field):
-            return str(value)
-        raise SuspiciousOperation(f"the request has no {word} {field}, by which it is limited")
+    try:
+        if callable(key):
+            return asked_key(key, group, request)
+        word, _, name = key.partition(":")
+        if key == "ip":
+            return address(request, settings)
+        if key == "user_or_ip":
+            # A user whose key is a text must not count for the address of another.
+            if not request.user.is_authenticated:
+                return f"ip:{address(request, settings)}"
+            return checked_key(f"user:{request.user.pk}", "request.user.pk")
+        if key == "user":
+            pk = request.user.pk
+            return checked_key(None if pk is None else str(pk), "request.user.pk")
+        if name and word in ("get", "post", "header"):
+            there = {"get": request.GET, "post": request.POST, "header": request.headers}[word]
+            return checked_key(there.get(name), f"the request's {word} {name!r}")
+    except BadKey as bad:
+        raise NoKey(str(bad)) from bad
     return key_of(request, import_string(key), group, settings)
 
 
@@ -117,4 +160,4 @@ def address(request: HttpRequest, settings: Configuration) -> str:
     return settings.proxies.address(request.META.get("REMOTE_ADDR"), [forwarded] if forwarded else [])
 
 
-__all__ = ["ALL", "UNSAFE", "Limit", "address", "ask", "blocks", "charges", "key_of"]
+__all__ = ["ALL", "UNSAFE", "Limit", "NoKey", "address", "ask", "blocks", "charges", "key_of"]

@@ -9,7 +9,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from .._web import Answer
+from .._web import Answer, Combined
 from ._limit import Limit, ask, charges
 from ._settings import configuration, told
 
@@ -25,7 +25,11 @@ class RateLimitMiddleware:
         self._get_response: Callable[[HttpRequest], Any] = get_response
         # Of a wrong setting it tells when the application starts.
         of_all = configuration()
-        self._limits = [Limit("http", of_all.key, of_all.policy, lease=of_all.lease)] if of_all.policy else []
+        self._limits = (
+            [Limit(None, "all", of_all.key, of_all.policy, lease=of_all.lease, kind="middleware")]
+            if of_all.policy
+            else []
+        )
         self._on_loop = iscoroutinefunction(get_response)
         if self._on_loop:
             markcoroutinefunction(self)
@@ -35,19 +39,26 @@ class RateLimitMiddleware:
         if self._on_loop:
             return self._answer(request)
         settings = configuration()
-        wanted = charges(request, self._limits, settings.limiters, settings) if settings.enabled else []
-        answer = Answer(ask(settings.client, wanted), settings.legacy) if wanted else None
+        wanted = self._charges(request)
+        answer = settings.answer(ask(settings.client, settings.limiters, wanted)) if wanted else None
         if answer is not None and answer.refused:
             return settings.refusal(request, answer)
         return _told(request, self._get_response(request), answer)
 
     async def _answer(self, request: HttpRequest) -> HttpResponseBase:
         settings = configuration()
-        wanted = charges(request, self._limits, settings.aio_limiters, settings) if settings.enabled else []
-        answer = Answer(await ask(settings.aio_client, wanted), settings.legacy) if wanted else None
+        wanted = self._charges(request)
+        answer = settings.answer(await ask(settings.aio_client, settings.aio_limiters, wanted)) if wanted else None
         if answer is not None and answer.refused:
             return settings.refusal(request, answer)
         return _told(request, await self._get_response(request), answer)
+
+    def _charges(self, request: HttpRequest) -> list[Combined[Limit]]:
+        # A project that lists the middleware twice charges once.
+        if not configuration().enabled or getattr(request, "_quotalock_passed", False):
+            return []
+        request._quotalock_passed = True
+        return charges(request, self._limits, configuration())
 
 
 def _told(request: HttpRequest, response: HttpResponseBase, answer: Answer | None) -> HttpResponseBase:

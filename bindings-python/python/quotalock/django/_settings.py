@@ -14,8 +14,9 @@ from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
 from .. import aio
+from .._names import Declared
 from .._native import Client
-from .._web import Answer, Limiters, Proxies, checked_policy
+from .._web import EXPOSE, Answer, Decided, Limiters, Proxies, checked_policy
 
 # Each name with its default. Those of a client have its defaults.
 DEFAULTS: dict[str, Any] = {
@@ -33,6 +34,7 @@ DEFAULTS: dict[str, Any] = {
     "FORWARDED_HEADER": "X-Forwarded-For",
     "IPV6_PREFIX": 64,
     "LEGACY_HEADERS": False,
+    "EXPOSE_HEADERS": False,
     "SCOPE": None,
     "ENFORCE": True,
     "ENABLED": True,
@@ -52,7 +54,8 @@ class Configuration:
         self.enabled: bool = values["ENABLED"]
         self.key: str | Callable[..., Any] = values["KEY"]
         self.lease: int | None = values["LEASE"]
-        self.legacy: bool = values["LEGACY_HEADERS"]
+        self._legacy: bool = values["LEGACY_HEADERS"]
+        self._expose: bool = values["EXPOSE_HEADERS"]
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
             self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
@@ -84,10 +87,17 @@ class Configuration:
         """The limiters of asynchronous views."""
         return Limiters(self.aio_client, self._values["SCOPE"], self._values["ENFORCE"])
 
+    def answer(self, decision: Decided) -> Answer:
+        """What a client is told of a decision."""
+        return Answer(decision, self._legacy, self._expose)
+
     def refusal(self, request: HttpRequest, answer: Answer) -> HttpResponse:
         """The response to a refused request."""
         if self.view is not None:
-            return told(self.view(request, answer), answer)
+            response = told(self.view(request, answer), answer)
+            if response.status_code == 200:
+                response.status_code = answer.status
+            return response
         return HttpResponse(answer.body, status=answer.status, headers=answer.refusal_headers)
 
 
@@ -101,9 +111,13 @@ def told(response: Any, answer: Answer) -> Any:  # noqa: ANN401
     if isinstance(response, HttpResponseBase):
         for name, value in answer.headers.items():
             response.headers.setdefault(name, value)
+        if exposing := answer.exposing(response.headers.get(EXPOSE, "")):
+            response.headers[EXPOSE] = exposing
     return response
 
 
+# The groups that views were given.
+declared = Declared()
 _of_project: Configuration | None = None
 
 
@@ -115,9 +129,10 @@ def configuration() -> Configuration:
 
 
 def forget() -> None:
-    """Reads the settings anew at the next use: tests override them."""
+    """Reads the settings again at the next use: tests override them."""
     global _of_project
     _of_project = None
+    declared.clear()
 
 
 def _changed(*, setting: str, **others: object) -> None:

@@ -48,6 +48,7 @@ CHARGED = "wants a refused request to be charged to the other throttles; ours ch
 NOBODY = "a rate of 0 is refused: whom nothing is admitted needs no limit"
 MASK = "sets its own setting for networks; ours is IPV6_PREFIX"
 RAISES = "names the exception that it raises; ours answers 429"
+KIND = "is about the key in its cache; in ours the key says whether it is of a user or of an address"
 FLUSH = "forgetting all keys at once is refused"
 
 # But those of its storages, which it starts in containers.
@@ -89,8 +90,9 @@ SUITES = (
         "446a9b352e7eff630421ab3f2328bd2401b109a9470afa4a31189994911ed030",
         ("tests/test_throttling.py",),
         "drf_conftest.py",
-        least=26,
+        least=25,
         out={
+            "test_get_cache_key_returns_correct_key_if_user_is_authenticated": KIND,
             "test_request_throttling_multiple_throttles": CHARGED,
             "test_throttle_rate_change_negative": CHARGED,
             "test_wait_returns_correct_waiting_time_without_history": "sets the list of times that its throttle keeps",
