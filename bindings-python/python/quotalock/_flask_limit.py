@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ._errors import InvalidArgument
 from ._names import Site, generated_name, given_name, holds_for, kind_of, methods_text, name_of, numbers, site
@@ -29,8 +30,8 @@ class Limit:
     cost: int | Callable[[], int] = 1
     scope: str | None = None
     lease: int | None = None
-    # Whose it is: an application may have two Limiters.
-    owner: object = None
+    # The Limiter that it belongs to: an application may have two.
+    owner: Any = None
     site: Site = field(default_factory=site)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ and `RateLimit-Policy`. The handshake of a WebSocket is refused with the same an
 cannot send one. To limit the whole application without a dependency use `RateLimitMiddleware`.
 """
 
-from __future__ import annotations
+# No annotations as texts: FastAPI before 0.106 does not look into the module of an object that it depends on.
 
 from ._require import require
 

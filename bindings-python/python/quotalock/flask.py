@@ -228,10 +228,10 @@ class Limiter:
             # Those of the view were decided about before.
             done = g.get("_quotalock_done", ())
             names = current_app.extensions.get("quotalock.applications", {})
-            for limiter, application_name in names.items():
+            for limiter in dict.fromkeys(each.owner for each in limits):
                 here = [each for each in limits if each.owner is limiter and each not in done]
                 if here and limiter._limits():
-                    place = Place(application_name, "function", place_of(obj, *arguments))
+                    place = Place(names.get(limiter, current_app.name), "function", place_of(obj, *arguments))
                     limiter._decide(limiter._charges(here, place))
             return current_app.ensure_sync(obj)(*arguments, **named)
 

@@ -434,7 +434,9 @@ async def _refuse_handshake(socket: WebSocket, refused: Exception) -> None:
         fields, body = why.answer.refusal_headers, why.answer.body
     else:
         fields, body = why.bad.headers, why.bad.body
-    await asgi.refuse(socket.scope, socket.send, why.status_code, asgi.raw(fields), body)
+    # Starlette before 0.37 lets no such answer pass.
+    scope = socket.scope if hasattr(socket, "send_denial_response") else {**socket.scope, "extensions": {}}
+    await asgi.refuse(scope, socket.send, why.status_code, asgi.raw(fields), body)
 
 
 async def _awaited(value: Any) -> Any:  # noqa: ANN401

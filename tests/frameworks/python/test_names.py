@@ -25,7 +25,7 @@ from quotalock import aio, asgi, fastapi, starlette
 from quotalock._names import generated_name, given_name, kind_of, methods_text, numbers, place_of
 from quotalock.celery import rate_limited
 from quotalock.django import ratelimit
-from quotalock.flask import Limiter
+from quotalock.flask import Limiter, RateLimitExceeded
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -224,6 +224,15 @@ def test_a_blueprint_is_limited_by_whatever_name_it_is_registered() -> None:
     client = app.test_client()
     for path in ("/outer/inner/x", "/again/x"):
         assert [client.get(path).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_function_is_limited_without_an_application() -> None:
+    limiter = Limiter(client=quotalock.Client(memory()))
+    mail: Any = limiter.limit("1/hour")(lambda: "sent")
+    with Flask(__name__).test_request_context(environ_base={"REMOTE_ADDR": "192.0.2.1"}):
+        assert mail() == "sent"
+        with pytest.raises(RateLimitExceeded):
+            mail()
 
 
 def test_two_limiters_of_one_application_limit_what_each_was_given() -> None:
