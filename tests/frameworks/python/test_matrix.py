@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.test import override_settings
-from matrix import PACKAGES, ROWS, Package, cell_of
+from limits_matrix import PACKAGES, ROWS, Package, cell_of
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)

@@ -20,7 +20,7 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from fastapi import APIRouter, Depends, FastAPI
 from flask import Blueprint, Flask
-from matrix import Asked, answer_of
+from limits_matrix import Asked, answer_of
 from quotalock import aio, asgi, fastapi, starlette
 from quotalock._names import generated_name, given_name, kind_of, methods_text, numbers, place_of
 from quotalock.celery import rate_limited
