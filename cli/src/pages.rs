@@ -16,10 +16,10 @@ pub const READ: usize = 1_024;
 pub enum Stands {
     /// A text without a TTL: its first bytes.
     Text(Vec<u8>),
-    /// A sorted set without a TTL, with Symfony's mark.
-    Marked,
-    /// Another type, without a TTL.
-    Other,
+    /// A sorted set without a TTL, with Symfony's mark: the mark's score.
+    Marked(Vec<u8>),
+    /// Another type, without a TTL: its name, and the first element of a list or sorted set.
+    Other(Vec<u8>, Vec<u8>),
     /// One of ours with a TTL: its first bytes; none if it is no text.
     Own(Vec<u8>),
 }
@@ -130,24 +130,34 @@ impl Pages {
         }
         let read = |(key, _): &(Vec<u8>, bool)| cmd("GETRANGE").arg(key).arg(0).arg(READ - 1).to_owned();
         let values = node.ask_all(&wanted.iter().map(read).collect::<Vec<Cmd>>())?;
-        let mark = |(key, _): &(Vec<u8>, bool)| cmd("ZSCORE").arg(key).arg("__write__").to_owned();
-        let others: Vec<Cmd> =
-            wanted.iter().zip(&values).filter(|(_, value)| value.is_err()).map(|(one, _)| mark(one)).collect();
-        let mut marks = node.ask_all(&others)?.into_iter();
+        let others: Vec<Cmd> = wanted
+            .iter()
+            .zip(&values)
+            .filter(|(_, value)| value.is_err())
+            .flat_map(|((key, _), _)| {
+                let (mark, first) = (cmd("ZSCORE").arg(key).arg("__write__").to_owned(), cmd("LINDEX").arg(key).arg(0).to_owned());
+                [mark, ask("TYPE", key), first, cmd("ZRANGE").arg(key).arg(0).arg(0).to_owned()]
+            })
+            .collect();
+        let answers = node.ask_all(&others)?;
+        let mut others = answers.chunks(4);
         for ((key, is_immortal), value) in wanted.into_iter().zip(values) {
             let stands = match value {
                 Ok(Value::BulkString(value)) if is_immortal => Stands::Text(value),
                 Ok(Value::BulkString(value)) => Stands::Own(value),
                 Err(refusal) => {
-                    let is_marked = matches!(marks.next(), Some(Ok(Value::BulkString(_) | Value::Double(_))));
-                    match (refusal.why == Why::Right, is_immortal, is_marked) {
+                    let told: Vec<Vec<u8>> = others.next().unwrap_or_default().iter().map(bytes_of).collect();
+                    match (refusal.why == Why::Right, is_immortal, told.as_slice()) {
                         (true, ..) => {
                             page.refuse(1, &refusal.message);
                             continue;
                         }
                         (_, false, _) => Stands::Own(Vec::new()),
-                        (_, _, true) => Stands::Marked,
-                        _ => Stands::Other,
+                        (_, _, [mark, _, item, member]) if mark.is_empty() => {
+                            Stands::Other(told[1].clone(), [item.as_slice(), member].concat())
+                        }
+                        (_, _, [mark, ..]) => Stands::Marked(mark.clone()),
+                        _ => Stands::Other(Vec::new(), Vec::new()),
                     }
                 }
                 Ok(_) => continue,
@@ -168,9 +178,27 @@ impl Page {
 fn stands(kind: &[u8], value: Vec<u8>) -> Stands {
     match kind {
         b"v" => Stands::Own(value),
-        b"w" => Stands::Marked,
+        b"w" => Stands::Marked(value),
         b"s" => Stands::Text(value),
-        _ => Stands::Other,
+        _ => {
+            let end = value.iter().position(|byte| *byte == b'\n').unwrap_or(value.len());
+            let first = value.get(end + 1..).unwrap_or_default().to_vec();
+            Stands::Other(value[..end].to_vec(), first)
+        }
+    }
+}
+
+/// The text of an answer, of a score or of a list's first element; nothing if there is none.
+fn bytes_of(answer: &Result<Value, Refusal>) -> Vec<u8> {
+    match answer {
+        Ok(Value::BulkString(bytes)) => bytes.clone(),
+        Ok(Value::SimpleString(text)) => text.clone().into_bytes(),
+        Ok(Value::Double(score)) => score.to_string().into_bytes(),
+        Ok(Value::Array(all)) => match all.first() {
+            Some(Value::BulkString(first)) => first.clone(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::families::{Doubt, Recognised};
+use super::proof::Track;
+
 /// Something that is not as it should be.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
@@ -23,6 +26,41 @@ pub struct Finding {
     pub keys: Option<Keys>,
 }
 
+/// How sure it is that a key is stuck.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It was proven while it was watched.
+    Stuck,
+    /// The library that makes such keys gives each a TTL.
+    Looks,
+    /// Many such keys are as they should be.
+    #[default]
+    May,
+}
+
+impl State {
+    /// By what is known of a key, and what was seen of it.
+    pub fn of(known: &Recognised, track: &Track) -> State {
+        match (track.is_proven(), known.doubt) {
+            (true, _) => State::Stuck,
+            (false, Doubt::Looks) => State::Looks,
+            (false, Doubt::May) => State::May,
+        }
+    }
+
+    /// The verb for so many keys.
+    pub fn words(self, count: u64) -> &'static str {
+        match (self, count) {
+            (State::Stuck, 1) => "is stuck",
+            (State::Stuck, _) => "are stuck",
+            (State::Looks, 1) => "looks stuck",
+            (State::Looks, _) => "look stuck",
+            (State::May, _) => "may be stuck",
+        }
+    }
+}
+
 /// Keys of one pattern.
 #[derive(Clone, Debug, Serialize)]
 pub struct Keys {
@@ -34,6 +72,10 @@ pub struct Keys {
     pub count: u64,
     /// Some of them, as a terminal may show them, with what they hold.
     pub examples: Vec<String>,
+    /// Whether they are stuck, or only look so.
+    pub state: State,
+    /// What proves that, or why it is not proven.
+    pub why: &'static str,
     /// What `--fix` does; none if it leaves them alone.
     pub fix: Option<Fix>,
 }

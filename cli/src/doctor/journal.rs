@@ -24,28 +24,42 @@ pub struct Entry {
     pub family: String,
     /// The server that had it.
     pub server: String,
+    /// Its value as `DUMP` writes it, in hexadecimal digits; files of version 0.1 have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub value_hex: String,
 }
 
 impl Entry {
     /// Describes a key.
-    pub fn new(name: &[u8], expires_at_ms: u64, family: &str, server: &str) -> Entry {
+    pub fn new(name: &[u8], value: &[u8], expires_at_ms: u64, family: &str, server: &str) -> Entry {
         let key = std::str::from_utf8(name).ok().map(str::to_owned);
-        let hex = || name.iter().map(|byte| format!("{byte:02x}")).collect();
-        let key_hex = key.is_none().then(hex);
-        Entry { key, key_hex, expires_at_ms, family: family.to_owned(), server: server.to_owned() }
+        let key_hex = key.is_none().then(|| hex(name));
+        let (family, server) = (family.to_owned(), server.to_owned());
+        Entry { key, key_hex, expires_at_ms, family, server, value_hex: hex(value) }
     }
 
-    /// Its name; none if the line does not tell.
+    /// Its name; none if the line does not state it.
     pub fn name(&self) -> Option<Vec<u8>> {
         match (&self.key, &self.key_hex) {
             (Some(key), _) => Some(key.clone().into_bytes()),
-            (None, Some(hex)) if hex.len().is_multiple_of(2) => {
-                let byte = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-                (0..hex.len()).step_by(2).map(byte).collect()
-            }
+            (None, Some(hex)) => unhex(hex),
             _ => None,
         }
     }
+
+    /// Its value as `DUMP` wrote it; nothing if the line has none.
+    pub fn value(&self) -> Option<Vec<u8>> {
+        unhex(&self.value_hex)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(hex: &str) -> Option<Vec<u8>> {
+    let byte = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    if hex.len().is_multiple_of(2) { (0..hex.len()).step_by(2).map(byte).collect() } else { None }
 }
 
 /// A file to which lines are added.
@@ -62,6 +76,10 @@ impl Journal {
     pub fn create(path: &Path) -> Result<Journal, Failure> {
         let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = opened.map_err(|error| failed(path, "cannot make", &error))?;
+        // The name of the file must outlive a crash as well.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| failed(path, "cannot make", &error))?;
         Ok(Journal { path: path.to_path_buf(), file })
     }
 
@@ -101,7 +119,7 @@ pub fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
             return Err(Failure { exit: Exit::Usage, code: "undo_file", message });
         }
         match serde_json::from_slice::<Entry>(&line) {
-            Ok(entry) if entry.name().is_some() => entries.push(entry),
+            Ok(entry) if entry.name().is_some() && entry.value().is_some() => entries.push(entry),
             _ => broken = Some(number + 1),
         }
     }
@@ -120,10 +138,10 @@ mod tests {
     #[test]
     fn a_name_of_any_bytes_comes_back() {
         for name in [&b"a:1"[..], b"\xff\x00", "ä".as_bytes(), b""] {
-            let line = serde_json::to_string(&Entry::new(name, 1, "x", "h:1")).unwrap();
+            let line = serde_json::to_string(&Entry::new(name, name, 1, "x", "h:1")).unwrap();
             let entry: Entry = serde_json::from_str(&line).unwrap();
-            assert_eq!(entry.name().as_deref(), Some(name), "{line}");
+            assert_eq!((entry.name().as_deref(), entry.value().as_deref()), (Some(name), Some(name)), "{line}");
         }
-        assert_eq!(Entry { key: None, key_hex: Some("ä1".into()), ..Entry::new(b"", 1, "", "") }.name(), None);
+        assert_eq!(Entry { key: None, key_hex: Some("ä1".into()), ..Entry::new(b"", b"", 1, "", "") }.name(), None);
     }
 }

@@ -2,7 +2,7 @@
 
 mod collect;
 pub mod families;
-mod finding;
+pub mod finding;
 mod fix;
 mod glob;
 pub mod health;
@@ -10,9 +10,11 @@ mod interrupt;
 mod journal;
 pub mod own;
 mod pattern;
+pub mod proof;
 mod report;
 mod scan;
 mod versions;
+pub mod watch;
 mod words;
 
 use std::path::PathBuf;
@@ -21,12 +23,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
 use quotalock::places::Target;
 use serde_json::json;
 
 pub use collect::stuck_kind;
-use collect::{Collector, Stuck};
+use collect::{Candidate, Collector};
 use finding::Finding;
 use health::{Health, now_micros};
 use interrupt::stopped;
@@ -38,8 +41,15 @@ use crate::output;
 use crate::pages::right_of;
 use crate::server::{self, Missing, Refusal, Servers, Why};
 
+const EXAMPLES: &str = "Examples:
+  quotalock doctor                                  look, and change nothing
+  quotalock doctor --fix                            look, then ask for each family that is proven to be stuck
+  quotalock doctor --fix set-nx-decr --ttl 2h       from cron: change this family only
+  quotalock doctor --undo quotalock-undo-1.jsonl    take back what --fix did";
+
 /// What `doctor` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Look at no more than so many keys a second, of each server
     #[arg(long, default_value_t = 53_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -47,25 +57,28 @@ pub struct Arguments {
     /// Look at no more than about so many keys
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_keys: Option<u64>,
-    /// Give the keys that are recognised a TTL: shows first what it would do, then asks
-    #[arg(long)]
-    fix: bool,
-    /// Don't ask
+    /// For how long keys that look stuck are watched: only what is seen at work is proven. It ends sooner if each is decided. 0 looks once
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = watch)]
+    watch: u64,
+    /// Give the keys that are proven to be stuck a TTL, of these families; without a family it asks for each
+    #[arg(long, value_name = "FAMILY", num_args = 0.., value_delimiter = ',', value_parser = PossibleValuesParser::new(families::FIXABLE.map(|family| family.id)))]
+    fix: Option<Vec<String>>,
+    /// Answer yes for each family. It changes nothing that is not proven
     #[arg(long, requires = "fix")]
     yes: bool,
-    /// The TTL of counters that don't tell theirs, such as 60s, 5m, 1h
-    #[arg(long, default_value = "60s", value_parser = ttl)]
+    /// The TTL of keys that don't state theirs, from 1h to 366d
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = ttl)]
     ttl: u64,
-    /// The TTL of locks that don't tell theirs: their holders may be at work
-    #[arg(long, default_value = "1h", value_parser = ttl)]
-    lock_ttl: u64,
-    /// Take keys with names like this for counters too, such as 'buy:*'
-    #[arg(long, value_name = "PATTERN")]
+    /// Let keys end within the hour: --ttl may be shorter, and keys that state their window get that
+    #[arg(long)]
+    allow_short_ttl: bool,
+    /// Take keys with names like this for a limiter's too, such as 'buy:*'; they are changed only if they are counted on while watched
+    #[arg(long, value_name = "PATTERN", value_parser = also)]
     also: Vec<String>,
-    /// The file in which --fix notes what it changes [default: quotalock-undo-<time>.jsonl]
+    /// The file in which --fix notes keys and values before it changes them [default: quotalock-undo-<time>.jsonl]
     #[arg(long, value_name = "FILE", requires = "fix")]
     undo_file: Option<PathBuf>,
-    /// Take the TTLs back that --fix noted in this file
+    /// Take the TTLs back that --fix noted in this file, and put back what has ended since
     #[arg(long, value_name = "FILE", conflicts_with = "fix")]
     undo: Option<PathBuf>,
 }
@@ -75,12 +88,18 @@ pub struct Settings {
     prefix: String,
     rate: u64,
     max_keys: Option<u64>,
-    fix: bool,
+    /// For how long keys are watched, in milliseconds; 0 is not at all.
+    watch_ms: u64,
+    /// The TTL of keys that don't state theirs.
     ttl_ms: u64,
-    lock_ttl_ms: u64,
+    /// No key gets a shorter TTL.
+    ttl_floor_ms: u64,
     also: Vec<String>,
     undo_file: PathBuf,
 }
+
+/// No key gets a shorter TTL unless the user allows it, and none is watched for longer.
+const FLOOR_MS: u64 = 3_600_000;
 
 /// A TTL in milliseconds.
 fn ttl(text: &str) -> Result<u64, String> {
@@ -88,12 +107,31 @@ fn ttl(text: &str) -> Result<u64, String> {
     if (1..=366 * 86_400_000).contains(&ms) { Ok(ms) } else { Err("give one from 1ms to 366d".to_owned()) }
 }
 
+/// For how long to watch, in milliseconds.
+fn watch(text: &str) -> Result<u64, String> {
+    let ms = crate::words::duration(text)? / 1_000;
+    if ms <= FLOOR_MS { Ok(ms) } else { Err("give one from 0 to 1h".to_owned()) }
+}
+
+/// A pattern of names: one for all names would make a limiter of every counter.
+fn also(text: &str) -> Result<String, String> {
+    match text.starts_with(['*', '?']) || text.is_empty() {
+        true => Err("begin with what the names begin with, such as 'buy:*'".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     interrupt::listen();
     let is_asked = std::io::IsTerminal::is_terminal(&std::io::stdin()) && !shared.json;
-    if arguments.fix && !arguments.yes && !is_asked {
+    let named = arguments.fix.as_deref().unwrap_or_default();
+    if arguments.fix.is_some() && named.is_empty() && !arguments.yes && !is_asked {
         return Err(fix::needs_yes());
+    }
+    if arguments.ttl < FLOOR_MS && !arguments.allow_short_ttl {
+        let message = "a --ttl of less than 1h needs --allow-short-ttl: whatever is wrong about a key, an hour leaves time for --undo";
+        return Err(Failure { exit: Exit::Usage, code: "short_ttl", message: message.to_owned() });
     }
     let mut servers = server::find(&shared.url)?;
     if let Some(path) = &arguments.undo {
@@ -106,9 +144,9 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         prefix: shared.prefix.clone(),
         rate: arguments.rate,
         max_keys: arguments.max_keys,
-        fix: arguments.fix,
+        watch_ms: arguments.watch,
         ttl_ms: arguments.ttl,
-        lock_ttl_ms: arguments.lock_ttl,
+        ttl_floor_ms: if arguments.allow_short_ttl { 1 } else { FLOOR_MS },
         also: arguments.also,
         undo_file,
     };
@@ -118,7 +156,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         Target::Cluster(_) => 0,
     };
     let nodes: Vec<Health> = servers.nodes().map(|node| health::ask(node, database)).collect();
-    let (findings, stuck, unseen) = look(&mut servers, &nodes, &settings)?;
+    let (findings, candidates, unseen) = look(&mut servers, &nodes, &settings)?;
     let seen = unseen.seen.into_inner();
     let is_complete = !stopped()
         && settings.max_keys.is_none_or(|most| seen < most)
@@ -127,11 +165,14 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     if !shared.json {
         output::print(&report())?;
     }
-    let outcome = match settings.fix && !stopped() {
-        true if stuck.is_empty() || !arguments.yes && !fix::is_wanted(stuck.len()) => None,
-        true => Some(fix::run(&mut servers, &stuck, &settings)?),
-        false => None,
+    let outcome = match &arguments.fix {
+        Some(named) if !stopped() => {
+            let chosen = fix::confirmed(candidates, named, arguments.yes);
+            if chosen.is_empty() { None } else { Some((fix::run(&mut servers, &chosen, &settings)?, chosen)) }
+        }
+        _ => None,
     };
+    let (outcome, chosen) = outcome.map_or((None, Vec::new()), |(outcome, chosen)| (Some(outcome), chosen));
     match (&outcome, shared.json) {
         (outcome, true) => {
             let nodes: Vec<_> = nodes.iter().map(as_json).collect();
@@ -146,12 +187,18 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
                 output::print(&format!("To take them back: quotalock doctor --undo {}\n", path.display()))?;
             }
         }
+        (None, false) if arguments.fix.is_some() && !stopped() => {
+            output::print("Nothing was changed: no key of a family that you confirmed is proven to be stuck\n")?;
+        }
         (None, false) => {}
     }
     if stopped() {
         return Ok(Exit::Stopped);
     }
-    let is_mended = |finding: &Finding| finding.keys.as_ref().is_some_and(|keys| keys.fix.is_some());
+    let is_mended = |finding: &Finding| {
+        let keys = finding.keys.as_ref().filter(|keys| keys.fix.is_some());
+        keys.is_some_and(|keys| chosen.iter().any(|key| key.known.family.id == keys.family))
+    };
     let all_done = outcome.is_some_and(|outcome| outcome.refused == 0);
     let remains = findings.iter().any(|finding| !(finding.is_note || all_done && is_mended(finding)));
     Ok(if remains { Exit::Findings } else { Exit::Fine })
@@ -162,7 +209,7 @@ fn look(
     servers: &mut Servers,
     nodes: &[Health],
     settings: &Settings,
-) -> Result<(Vec<Finding>, Vec<Stuck>, Unseen), Failure> {
+) -> Result<(Vec<Finding>, Vec<Candidate>, Unseen), Failure> {
     let ahead = nodes.iter().find_map(|node| node.ahead).map_or(0, |(ahead, _)| ahead);
     let now_ms = now_micros().saturating_add_signed(ahead) / 1_000;
     let collector = Mutex::new(Collector::new(settings, now_ms));
@@ -182,8 +229,11 @@ fn look(
         scanning.into_iter().filter_map(|scan| scan.join().ok()?.err()).collect()
     });
     bar.finish_and_clear();
-    let collector = collector.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (mut findings, stuck) = collector.finish();
+    let mut collector = collector.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut candidates = collector.candidates();
+    watch::watch(servers, &mut candidates, settings);
+    candidates.iter().for_each(|candidate| collector.judge(candidate));
+    let mut findings = collector.finish();
     findings.extend(nodes.iter().flat_map(|node| node.findings.clone()));
     findings.extend(health::clocks(nodes));
     findings.extend(servers.missing.iter().map(missing));
@@ -209,7 +259,7 @@ fn look(
             keys: None,
         });
     }
-    Ok((findings, stuck, unseen))
+    Ok((findings, candidates, unseen))
 }
 
 fn scan_ended(refusal: Refusal) -> Finding {

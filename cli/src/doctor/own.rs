@@ -3,7 +3,7 @@
 use quotalock::reports::REPORTS_KEPT;
 use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
 
-use super::families::Seen;
+use super::proof::Seen;
 use crate::pages::READ;
 
 /// A day in milliseconds: for so long the table of a lock is kept.
@@ -45,7 +45,8 @@ pub fn is_damaged(own: &Own, value: &[u8], now_ms: u64) -> bool {
 /// For how many milliseconds a key without a TTL should live, as far as its value tells.
 pub fn life(own: &Own, seen: &Seen, now_ms: u64) -> Option<u64> {
     let Seen::Text(value) = seen else {
-        return (own.0.kind == KeyKind::Reports).then_some(REPORTS_KEPT / 1_000);
+        let is_stream = matches!(seen, Seen::Other(kind, _) if kind == b"stream");
+        return (own.0.kind == KeyKind::Reports && is_stream).then_some(REPORTS_KEPT / 1_000);
     };
     let now = now_ms.saturating_mul(1_000);
     let micros = match own.0.kind {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::finding::{Finding, Fix};
+use super::finding::{Finding, Fix, State};
 use super::health::Health;
 use crate::numbers;
 use crate::words::span;
@@ -38,12 +38,15 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
         }
         let _ = writeln!(out, "      means: {}", finding.means);
         let _ = writeln!(out, "      do:    {}", finding.cure);
-        let fix = match finding.keys.as_ref().map(|keys| &keys.fix) {
-            Some(Some(fix)) => format!("      --fix: a TTL of {} ({})\n", span_of(fix), fix.by),
-            Some(None) => "      --fix: leaves it alone\n".to_owned(),
-            None => String::new(),
+        let Some(keys) = &finding.keys else { continue };
+        if finding.kind != "damaged" {
+            let proof = if keys.state == State::Stuck { "proof" } else { "doubt" };
+            let _ = writeln!(out, "      {proof}: {}", keys.why);
+        }
+        let _ = match &keys.fix {
+            Some(fix) => writeln!(out, "      --fix {}: a TTL of {} ({})", keys.family, span_of(fix), fix.by),
+            None => writeln!(out, "      --fix: leaves it alone"),
         };
-        out.push_str(&fix);
     }
     let count = findings.iter().filter(|finding| !finding.is_note).count();
     let all = if complete { "all" } else { "some" };

@@ -11,7 +11,8 @@ use redis::cmd;
 
 use super::Settings;
 use super::collect::Collector;
-use super::families::Seen;
+use super::proof::Seen;
+use super::watch::score_of;
 use super::interrupt::stopped;
 use crate::pages::{Pages, Stands};
 use crate::server::{Node, Refusal};
@@ -68,9 +69,9 @@ impl Scan<'_, '_> {
             for (name, stands) in page.found {
                 match stands {
                     Stands::Own(value) => collector.own(&name, &value),
-                    Stands::Marked => collector.immortal(self.shard, name, Seen::Marked),
+                    Stands::Marked(score) => collector.immortal(self.shard, name, Seen::Marked(score_of(&score))),
                     Stands::Text(value) => collector.immortal(self.shard, name, Seen::Text(value)),
-                    Stands::Other => collector.immortal(self.shard, name, Seen::Other),
+                    Stands::Other(kind, first) => collector.immortal(self.shard, name, Seen::Other(kind, first)),
                 }
             }
             drop(collector);

@@ -3,7 +3,7 @@
 use super::pattern::is_separator;
 
 /// Words in the names of what limits.
-const LIMITS: [&str; 14] = [
+const LIMITS: [&str; 13] = [
     "limit",
     "limits",
     "limiter",
@@ -16,14 +16,26 @@ const LIMITS: [&str; 14] = [
     "attempt",
     "attempts",
     "tries",
-    "flood",
     "cooldown",
 ];
 /// Words that say that a limit is one of money or of nature: a negative number is right there.
-const AMOUNTS: [&str; 8] = ["credit", "balance", "price", "account", "temperature", "score", "margin", "offset"];
+const AMOUNTS: [&str; 44] = [
+    "credit", "credits", "balance", "price", "account", "temperature", "temp", "score", "margin", "offset", "budget", "spend", "spending",
+    "spent", "overdraft", "debt", "wallet", "points", "coins", "stock", "inventory", "position", "level", "gain", "altitude", "depth",
+    "latitude", "longitude", "delta", "drift", "rank", "rating", "karma", "profit", "loss", "cash", "bank", "ledger", "trading", "exposure",
+    "min", "max", "lower", "upper",
+];
 /// Those of them that are in the names of counters, and seldom in those of settings.
-const COUNTERS: [&str; 8] =
-    ["ratelimit", "ratelimiter", "limiter", "throttle", "throttled", "throttler", "attempts", "flood"];
+const COUNTERS: [&str; 7] =
+    ["ratelimit", "ratelimiter", "limiter", "throttle", "throttled", "throttler", "attempts"];
+/// Words in the names of counters of holders.
+const HOLDERS: [&str; 4] = ["mutex", "semaphore", "concurrency", "concurrent"];
+/// Words in the names of what has a random value and is no lock.
+const IDENTIFIES: [&str; 40] = [
+    "session", "sess", "token", "tokens", "user", "users", "id", "ids", "uid", "uuid", "guid", "hash", "etag", "checksum", "digest", "md5", "sha1",
+    "sha256", "key", "keys", "secret", "password", "auth", "apikey", "csrf", "nonce", "device", "devices", "client", "order", "orders", "tenant",
+    "ref", "version", "commit", "revision", "build", "release", "trace", "cache",
+];
 /// Words in the names of locks.
 const LOCKS: [&str; 9] =
     ["lock", "locks", "locked", "mutex", "semaphore", "overlap", "overlapping", "redlock", "leader"];
@@ -54,6 +66,16 @@ impl Words {
     /// Whether it speaks of a lock.
     pub fn locks(&self) -> bool {
         self.first_of(&LOCKS).is_some()
+    }
+
+    /// Whether it speaks of a counter of holders.
+    pub fn counts_holders(&self) -> bool {
+        self.first_of(&HOLDERS).is_some()
+    }
+
+    /// Whether it speaks of what identifies something: a random value is right there.
+    pub fn identifies(&self) -> bool {
+        self.first_of(&IDENTIFIES).is_some()
     }
 
     /// Whether it speaks of a counter for one user, address or thing: a number or a hash follows.
@@ -113,6 +135,17 @@ pub fn is_base64(text: &[u8]) -> bool {
     let body = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     text.len() == 24 && body.len() < 24 && body.iter().all(is_digit)
+}
+
+/// Whether it is the base64 of 18 random bytes, which has no padding.
+pub fn is_base64_of_18(text: &[u8]) -> bool {
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let has = |what: fn(&u8) -> bool| text.iter().any(what);
+    text.len() == 24
+        && text.iter().all(is_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit)
 }
 
 /// Whether it is a token by which a lock knows its holder.

@@ -55,6 +55,10 @@ pub struct State {
     pub without_ttl: Vec<WithoutTtlRow>,
     /// How many keys there are of these.
     pub without_ttl_total: u64,
+    /// How many of them are proven to be stuck.
+    pub stuck_total: u64,
+    /// How many of the others look stuck.
+    pub looks_stuck_total: u64,
     /// Each server that should be there.
     pub nodes: Vec<NodeRow>,
     /// The look at all keys that goes on.
@@ -196,6 +200,10 @@ pub struct WithoutTtlRow {
     pub kind: &'static str,
     /// What it means.
     pub means: &'static str,
+    /// Whether it is stuck, or only looks so.
+    pub state: crate::doctor::finding::State,
+    /// What proves that, or why it is not proven.
+    pub why: &'static str,
 }
 
 /// A server.

@@ -25,6 +25,10 @@ pub struct Lists {
     pub without_ttl: Vec<WithoutTtlRow>,
     /// How many there are.
     pub without_ttl_total: u64,
+    /// How many of them are proven to be stuck.
+    pub stuck_total: u64,
+    /// How many of the others look stuck.
+    pub looks_stuck_total: u64,
 }
 
 impl Lists {
@@ -42,7 +46,9 @@ impl Lists {
             stocks: rows(&seen.stocks),
             stocks_total: total(seen.stocks.len(), counts.stocks),
             without_ttl: rows(&seen.without_ttl),
-            without_ttl_total: total(seen.without_ttl.len(), stuck(counts)),
+            without_ttl_total: total(seen.without_ttl.len(), listed(counts)),
+            stuck_total: stuck(counts),
+            looks_stuck_total: looks_stuck(counts),
         }
     }
 
@@ -73,7 +79,17 @@ fn total(known: usize, counted: u64) -> u64 {
     if known < KEPT { known as u64 } else { counted.max(known as u64) }
 }
 
-/// How many keys may be stuck.
-pub fn stuck(counts: &Counts) -> u64 {
-    counts.without_ttl.values().sum()
+/// How many keys without a TTL are listed: those that are stuck, look stuck or may be.
+fn listed(counts: &Counts) -> u64 {
+    stuck(counts) + looks_stuck(counts) + counts.may_be_stuck
+}
+
+/// How many keys are proven to be stuck.
+fn stuck(counts: &Counts) -> u64 {
+    counts.stuck.values().sum()
+}
+
+/// How many keys look stuck.
+fn looks_stuck(counts: &Counts) -> u64 {
+    counts.looks_stuck.values().sum()
 }

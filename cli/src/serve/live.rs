@@ -92,6 +92,8 @@ fn look(settings: &Settings, eyes: &mut Eyes, seen: &Mutex<Seen>) -> Shown {
         caches: counts.caches.into_values().collect(),
         without_ttl: first(&lists.without_ttl),
         without_ttl_total: lists.without_ttl_total,
+        stuck_total: lists.stuck_total,
+        looks_stuck_total: lists.looks_stuck_total,
         nodes: rows,
         scan,
         ..bare(settings, now_ms)

@@ -1,6 +1,7 @@
 //! `/metrics`, for Prometheus: what is known of the servers. Names of limiters, caches and families are labels; keys, locks and
 //! sales never are.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
 use super::live::Shown;
@@ -141,11 +142,12 @@ fn keys(text: &mut Text, shown: &Shown) {
             states.map(|(state, count)| (vec![("cache", cache.name.as_str()), ("state", state)], Some(count)))
         }),
     );
-    text.one("keys_stuck", "Keys without a TTL, of a family that is known.", Some(super::lists::stuck(counts)));
-    text.gauge(
-        "keys_without_ttl",
-        "The same by family.",
-        counts.without_ttl.iter().map(|(family, keys)| (vec![("family", *family)], Some(keys))),
-    );
+    let by_family = |keys: &BTreeMap<&'static str, u64>| {
+        keys.iter().map(|(family, keys)| (vec![("family", *family)], Some(*keys))).collect::<Vec<_>>()
+    };
+    let mut looks = counts.looks_stuck.clone();
+    counts.stuck.iter().for_each(|(family, keys)| *looks.entry(family).or_default() += keys);
+    text.gauge("keys_stuck", "Keys that are proven to be stuck, by family.", by_family(&counts.stuck));
+    text.gauge("keys_without_ttl", "Keys without a TTL that look stuck, by family; these too.", by_family(&looks));
     text.one("keys_unreadable", "Keys that the user may not read.", Some(counts.refused));
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::api::{CacheRow, DeniedRow, KEPT, LockRow, NAMES, OTHERS, Scan, StockRow, WithoutTtlRow};
+use crate::doctor::proof::Track;
 
 /// Where a row stands in its list: the least first, and of equals by key.
 pub type Rank = (u8, u64);
@@ -18,6 +19,8 @@ pub struct Seen {
     pub stocks: Worst<StockRow>,
     /// Keys that may be stuck.
     pub without_ttl: Worst<WithoutTtlRow>,
+    /// What rounds have shown of those that may be proven to be stuck, with the last of these rounds.
+    pub tracks: HashMap<Vec<u8>, (u64, Track)>,
     /// What this round has counted yet.
     pub counting: Counts,
     /// What the last whole round has counted.
@@ -53,8 +56,12 @@ pub struct Counts {
     pub units: [u64; 3],
     /// Entries by cache.
     pub caches: BTreeMap<String, CacheRow>,
-    /// Keys that may be stuck, by the word of their family.
-    pub without_ttl: BTreeMap<&'static str, u64>,
+    /// Keys that are proven to be stuck, by the word of their family.
+    pub stuck: BTreeMap<&'static str, u64>,
+    /// Keys that look stuck, by the word of their family.
+    pub looks_stuck: BTreeMap<&'static str, u64>,
+    /// Keys that may be stuck, and may as well be as they should.
+    pub may_be_stuck: u64,
 }
 
 impl Seen {
@@ -76,6 +83,7 @@ impl Seen {
         self.locks.forget(round);
         self.stocks.forget(round);
         self.without_ttl.forget(round);
+        self.tracks.retain(|_, (seen, _)| *seen == round);
         self.counted = Some(std::mem::take(&mut self.counting));
         self.problems = problems;
         self.scan.running = false;
@@ -130,6 +138,11 @@ impl<Row> Worst<Row> {
     /// What was known of a key is so no longer.
     pub fn drop(&mut self, key: &[u8]) {
         self.0.remove(key);
+    }
+
+    /// Whether a key is known.
+    pub fn has(&self, key: &[u8]) -> bool {
+        self.0.contains_key(key)
     }
 
     /// How many are known.

@@ -9,13 +9,19 @@ use super::Settings;
 use super::api::WithoutTtlRow;
 use super::rows;
 use super::seen::Seen;
-use crate::doctor::families::{self, QUOTALOCK, Seen as Sight};
+use crate::doctor::families::{self, Doubt, Life, QUOTALOCK, Recognised};
+use crate::doctor::finding::State;
+use crate::doctor::proof::{Proof, Seen as Sight, Track};
+use crate::doctor::watch::score_of;
 use crate::doctor::{own, stuck_kind};
 use crate::output::shown;
 use crate::pages::{READ, Stands};
 use crate::raw::{self, Found};
 use crate::server::{Node, Refusal};
 use crate::words::text;
+
+/// How many keys are watched from round to round.
+const TRACKED: usize = 100_000;
 
 /// A page whose keys are taken in.
 pub struct Sheet<'a> {
@@ -52,8 +58,8 @@ impl Sheet<'_> {
         let (value, has_ttl) = match stands {
             Stands::Own(value) => (Sight::Text(value), true),
             Stands::Text(value) => (Sight::Text(value), false),
-            Stands::Marked => (Sight::Marked, false),
-            Stands::Other => (Sight::Other, false),
+            Stands::Marked(score) => (Sight::Marked(score_of(&score)), false),
+            Stands::Other(kind, first) => (Sight::Other(kind, first), false),
         };
         if !has_ttl {
             self.immortal(seen, &key, &value);
@@ -111,21 +117,44 @@ impl Sheet<'_> {
         }
     }
 
-    /// Takes in a key without a TTL, if it may be stuck.
+    /// Takes in a key without a TTL, if it may be stuck: each round is another look, by the rules of `doctor`.
     fn immortal(&self, seen: &mut Seen, key: &[u8], value: &Sight) {
-        let (family, kind, place) = match own::of(&self.settings.prefix, key) {
+        let (mut known, is_damaged) = match own::of(&self.settings.prefix, key) {
             Some(own) => {
-                let damaged = matches!(value, Sight::Text(value) if own::is_damaged(&own, value, self.now / 1_000));
-                (&QUOTALOCK, if damaged { "damaged" } else { "no_ttl" }, 2)
+                let is_damaged = matches!(value, Sight::Text(value) if own::is_damaged(&own, value, self.now / 1_000));
+                // It heals by itself, so it is never proven to be stuck.
+                let proof = Proof::Never(QUOTALOCK.means);
+                (Recognised { family: &QUOTALOCK, doubt: Doubt::Looks, proof, life: Life::Asked }, is_damaged)
             }
-            None => {
-                let Some(known) = families::recognise(key, value, self.now / 1_000) else { return };
-                (known.family, stuck_kind(known.family), if known.is_sure { 0 } else { 3 })
-            }
+            None => match families::recognise(key, value, self.now / 1_000) {
+                Some(known) => (known, false),
+                None => return,
+            },
         };
-        *seen.counting.without_ttl.entry(family.id).or_default() += 1;
-        let row = WithoutTtlRow { key: shown(key), family: family.title, kind, means: family.means };
-        seen.without_ttl.put(key.to_vec(), (self.round, self.shard), (place, 0), row);
+        if families::companion(&known, key).is_some_and(|counter| !seen.without_ttl.has(&counter)) {
+            known = families::unpaired(known);
+        }
+        let track = match seen.tracks.remove(key) {
+            Some((_, mut track)) if track.proof == known.proof => {
+                track.look(value.clone(), self.now / 1_000);
+                track
+            }
+            _ => Track::new(known.proof, value.clone()),
+        };
+        let (state, why) = (State::of(&known, &track), track.why());
+        if !matches!(known.proof, Proof::Never(_)) && seen.tracks.len() < TRACKED {
+            seen.tracks.insert(key.to_vec(), (self.round, track));
+        }
+        let counts = &mut seen.counting;
+        match state {
+            State::Stuck => *counts.stuck.entry(known.family.id).or_default() += 1,
+            State::Looks => *counts.looks_stuck.entry(known.family.id).or_default() += 1,
+            State::May => counts.may_be_stuck += 1,
+        }
+        let kind = if is_damaged { "damaged" } else { stuck_kind(&known) };
+        let (family, means) = (known.family.title, known.family.means);
+        let row = WithoutTtlRow { key: shown(key), family, kind, means, state, why };
+        seen.without_ttl.put(key.to_vec(), (self.round, self.shard), (state as u8, 0), row);
     }
 
     /// Asks what the page did not tell.
