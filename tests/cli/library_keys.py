@@ -1,6 +1,6 @@
 """The keys of 30 libraries, as each leaves them once the TTL is lost, and what `doctor` makes of them.
 
-    python3 tests/harness/with_servers.py -- .venv/bin/python tests/cli/library_keys.py
+    PYTHONPATH=tests/harness .venv/bin/python tests/cli/library_keys.py
 
 prints the table of docs/guide/doctor.md. The names and values are what the libraries wrote on a Redis, or for those that are not on
 this machine what their sources write; `test_doctor_libraries.py` lets those that are installed write their own.
@@ -78,7 +78,7 @@ ROWS = (
     Row("limits: sliding window counter", _set("LIMITS:{LIMITER/10.0.0.1/5/1/minute}", "5")),
     Row("redis-py's Lock", _set("nightly", UUID1)),
     Row("python-redis-lock", _set("lock:nightly", "BKmyCHCFiSRO1X7e+ZF1f2pR")),
-    Row("walrus: lock", _set("lock:night", WALRUS)),
+    Row("walrus: lock", _set("lock:walrus", WALRUS)),
     Row("walrus: rate limit", (("LPUSH", "api:user:1", f"{PAST}.5435832"),)),
     Row("pyrate-limiter", (("ZADD", "mail:42", f"{PAST}492", "user:1:43c68f106f:1"),)),
     Row("dramatiq: window limiter", _set(f"window@{PAST}", "3")),

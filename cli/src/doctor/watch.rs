@@ -11,7 +11,7 @@ use super::health::now_micros;
 use super::interrupt::stopped;
 use super::proof::Seen;
 use crate::pages::READ;
-use crate::server::{Node, Refusal, Servers};
+use crate::server::{Node, Refusal, Servers, Why};
 
 /// How many keys are looked at in one trip.
 const BATCH: usize = 250;
@@ -63,7 +63,7 @@ pub fn watch(servers: &mut Servers, candidates: &mut Vec<Candidate>, settings: &
 pub enum Look {
     /// It has no TTL, and this value.
     Is(Seen),
-    /// It is gone, or has a TTL.
+    /// It is gone, has a TTL, or is of another type.
     Ends,
     /// The server does not let us look.
     Refused,
@@ -84,8 +84,9 @@ pub fn look(node: &mut Node, keys: &[&Candidate]) -> Result<Vec<Look>, Refusal> 
                 Look::Is(Seen::Other(kind.clone().into_bytes(), first.clone()))
             }
             (Seen::Text(_), Ok(Value::BulkString(value))) => Look::Is(Seen::Text(value.clone())),
-            (_, Ok(_)) => Look::Ends,
-            _ => Look::Refused,
+            (_, Err(refusal)) if refusal.why != Why::Other => Look::Refused,
+            // Another type by now.
+            _ => Look::Ends,
         },
         [Ok(_), _] => Look::Ends,
         _ => Look::Refused,
