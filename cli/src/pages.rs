@@ -135,7 +135,8 @@ impl Pages {
             .zip(&values)
             .filter(|(_, value)| value.is_err())
             .flat_map(|((key, _), _)| {
-                let (mark, first) = (cmd("ZSCORE").arg(key).arg("__write__").to_owned(), cmd("LINDEX").arg(key).arg(0).to_owned());
+                let (mark, first) =
+                    (cmd("ZSCORE").arg(key).arg("__write__").to_owned(), cmd("LINDEX").arg(key).arg(0).to_owned());
                 [mark, ask("TYPE", key), first, cmd("ZRANGE").arg(key).arg(0).arg(0).to_owned()]
             })
             .collect();

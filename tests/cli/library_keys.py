@@ -66,7 +66,9 @@ ROWS = (
         (("ZADD", "import", f"{PAST}000", "__write__", f"{PAST}000", "dG9rZW4="),),
         is_fixed=True,
     ),
-    Row("Symfony's RateLimiter", _set("cache:api", 'O:55:"Symfony\\Component\\RateLimiter\\Policy\\SlidingWindow":0:{}')),
+    Row(
+        "Symfony's RateLimiter", _set("cache:api", 'O:55:"Symfony\\Component\\RateLimiter\\Policy\\SlidingWindow":0:{}')
+    ),
     Row("nikolaposa/rate-limit", _set("api:10.0.0.1:60", "12"), ("INCR", "api:10.0.0.1:60")),
     Row(
         "limits, flask-limiter, slowapi: fixed window",
@@ -109,7 +111,7 @@ ROWS = (
 
 def table(server: Member, folder: Path) -> str:
     """What `doctor --fix` makes of each, unused and in use."""
-    unused, in_use = ([_tried(server, folder / f"{number}.jsonl", number > 0) for number in range(2)])
+    unused, in_use = [_tried(server, folder / f"{number}.jsonl", number > 0) for number in range(2)]
     lines = ["| library | reported as | changed while unused | changed in use |", "|---|---|---|---|"]
     for row in ROWS:
         (finding, _), changed = in_use[row.name], [tried[row.name][1] for tried in (unused, in_use)]

@@ -120,7 +120,10 @@ COUNTED = {
 # Flags, leaders, states of queues, devices under "lock".
 TOKENS = {f"lock:device:{number}": HEX[number:] + HEX[:number] for number in range(8)}
 TOKENS |= {f"leader:shard:{number}": f"{number}c1f6e0e-6a36-41ee-8c99-0242ac120002" for number in range(8)}
-TOKENS |= {f"qo_{name}": value for name, value in (("report", "17"), ("invoice", UUID), ("a", HEX), ("flags", "on"), ("x:1", "x"))}
+TOKENS |= {
+    f"qo_{name}": value
+    for name, value in (("report", "17"), ("invoice", UUID), ("a", HEX), ("flags", "on"), ("x:1", "x"))
+}
 TOKENS |= {
     "lock:door": "closed",
     "lock:account:7": "admin",

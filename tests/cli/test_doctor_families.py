@@ -53,7 +53,9 @@ def test_a_stuck_limiter_of_a_real_library_is_found_and_works_again(
             return
         # However slow the machine is: it ends as soon as it has seen enough.
         with in_use(library, "limit:sku:42"):
-            fixed = quotalock("doctor", "--fix", family, "--ttl", "500ms", "--allow-short-ttl", "--watch", "1h", "--json")
+            fixed = quotalock(
+                "doctor", "--fix", family, "--ttl", "500ms", "--allow-short-ttl", "--watch", "1h", "--json"
+            )
         assert fixed.json["fixed"]["done"] > 0
         assert fixed.json["fixed"]["refused"] == 0
         # The key of `limits` states its window, a minute here.
@@ -122,6 +124,10 @@ def test_keys_that_python_libraries_write_themselves_are_known(redis: Member, qu
     for name in redis.ask("KEYS", "*"):
         redis.ask("PERSIST", name)
     found = quotalock("doctor", "--fix", "--yes", "--json", "--watch", "200ms")
-    told = {example.split(" = ")[0]: finding["family"] for finding in found.json["findings"] for example in finding.get("examples", ())}
+    told = {
+        example.split(" = ")[0]: finding["family"]
+        for finding in found.json["findings"]
+        for example in finding.get("examples", ())
+    }
     assert {name: told.get(name) for name in families} == families
     assert found.json["fixed"] is None

@@ -69,7 +69,9 @@ def test_the_guide_has_the_table(made: str) -> None:
     assert made in GUIDE.read_text()
 
 
-def test_whatever_is_confirmed_a_family_that_is_not_named_is_left_alone(redis: Member, quotalock: Program, tmp_path: Path) -> None:
+def test_whatever_is_confirmed_a_family_that_is_not_named_is_left_alone(
+    redis: Member, quotalock: Program, tmp_path: Path
+) -> None:
     for row in ROWS:
         for command in row.written:
             redis.ask(*command)

@@ -10,7 +10,7 @@ import pytest
 from cluster import Cluster, slot_of
 from member import Member
 from quotalock import Client
-from serving import HOSTILE, logged_in, samples
+from serving import HOSTILE, logged_in, samples, until
 
 # Of Laravel's RateLimiter: how often somebody came, and when its window ends.
 LARAVEL = "laravel_cache:" + "d41d8cd98f00b204e9800998ecf8427e"
@@ -94,12 +94,25 @@ def test_the_state_says_what_is_stuck(redis: Member) -> None:
     redis.ask("PERSIST", "ql:limit:checkout:{user:1}")
     with logged_in(redis.url) as serving:
         state = serving.scanned()
-        assert [(row["key"], row["kind"], row["family"]) for row in state["without_ttl"]] == [
-            (LARAVEL + ":timer", "no_ttl", "Laravel's RateLimiter"),
-            ("limit:buy:42", "negative_counter", "SET NX EX, then DECR"),
-            ("ql:limit:checkout:{user:1}", "no_ttl", "Quotalock"),
+        assert [(row["key"], row["kind"], row["family"], row["state"]) for row in state["without_ttl"]] == [
+            ("limit:buy:42", "negative_counter", "SET NX EX, then DECR", "looks"),
+            ("ql:limit:checkout:{user:1}", "no_ttl", "Quotalock", "looks"),
+            (LARAVEL + ":timer", "maybe_stuck", "Laravel's RateLimiter", "may"),
         ]
-        assert state["without_ttl_total"] == 3
+        assert (state["without_ttl_total"], state["stuck_total"], state["looks_stuck_total"]) == (3, 0, 2)
+        assert "quotalock_keys_stuck{" not in serving.metrics()
+        # Calls that are denied prove the one; the other is proven by its pair, and its own time.
+        redis.ask("SET", LARAVEL, "61")
+        redis.ask("SET", LARAVEL + ":timer", str(int(time.time()) - 600))
+
+        def is_proven() -> bool:
+            redis.ask("DECR", "limit:buy:42")
+            return bool(serving.state["stuck_total"] == 2)
+
+        assert until(is_proven)
+        proven = [row["key"] for row in serving.state["without_ttl"] if row["state"] == "stuck"]
+        assert proven == [LARAVEL + ":timer", "limit:buy:42"]
+        assert until(lambda: 'quotalock_keys_stuck{family="set-nx-decr"} 1' in serving.metrics())
 
 
 def test_a_name_speaks_to_nobody(redis: Member) -> None:

@@ -83,8 +83,8 @@ test('all else that a state says is text too: hosts, labels, reasons, addresses'
   state.nodes = [{ ...state.nodes[0], address: name, role: name, ok: false, why: [name], version: name }].map(
     (node) => /** @type {any} */ (node),
   )
-  state.without_ttl = [{ key: name, family: name, kind: name, means: name }]
-  state.without_ttl_total = 1
+  state.without_ttl = [{ key: name, family: name, kind: name, means: name, state: name, why: name }]
+  Object.assign(state, { without_ttl_total: 1, stuck_total: 1, looks_stuck_total: 0 })
   state.caches = [
     { name, hits_per_s: 1, stale_per_s: 1, loads_per_s: 1, entries: 1, fresh: 1, stale: 0, loading: 0, failed: 0 },
   ]

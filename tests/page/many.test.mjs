@@ -95,7 +95,7 @@ function next(state, second) {
     waiters: second % 5,
   }))
   const stuck =
-    second % 60 < 5 ? [{ key: `limit:sku:${second}`, family: 'a counter', kind: 'no_ttl', means: 'it is stuck' }] : []
+    second % 60 < 5 ? [{ key: `limit:sku:${second}`, family: 'a counter', kind: 'no_ttl', means: 'it is stuck', state: 'stuck', why: 'seen' }] : []
   return {
     now_ms: now,
     denied: rows,
@@ -104,6 +104,8 @@ function next(state, second) {
     locks,
     without_ttl: stuck,
     without_ttl_total: stuck.length,
+    stuck_total: stuck.length,
+    looks_stuck_total: 0,
   }
 }
 

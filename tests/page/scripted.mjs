@@ -36,6 +36,8 @@ export function calm(now) {
     caches: /** @type {Record<string, any>[]} */ ([]),
     without_ttl: /** @type {Record<string, any>[]} */ ([]),
     without_ttl_total: 0,
+    stuck_total: 0,
+    looks_stuck_total: 0,
     nodes: [server('127.0.0.1:6379')],
     scan: { running: false, done_percent: 100, keys_seen: 1_000, took_ms: 120, at_ms: now },
   }

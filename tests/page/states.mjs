@@ -109,16 +109,20 @@ export function wrong() {
       key: 'limit:sku:42',
       family: 'SET NX EX, then DECR',
       kind: 'negative_counter',
-      means: 'it expired between the two commands, and DECR made it anew: everybody is refused for ever',
+      means: 'it expired between the two commands, and DECR created it again: every call is denied for ever',
+      state: 'stuck',
+      why: 'while it was watched it was counted further down below zero',
     },
     {
       key: 'laravel_cache:login|10.0.0.1',
       family: "Laravel's RateLimiter",
       kind: 'no_ttl',
       means: 'the counter lost its TTL: the limit is used up for ever',
+      state: 'looks',
+      why: 'by its own record its time is not over yet',
     },
   ]
-  state.without_ttl_total = 2
+  Object.assign(state, { without_ttl_total: 2, stuck_total: 1, looks_stuck_total: 1 })
   Object.assign(
     state.locks[0] ?? {},
     lock('invoices', { host: 'web-3', process: 4121, age_ms: 732_000 }, { waiters: 3, waited_ms: 64_000 }),

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::families::{
-    self, ARTICLE, Doubt, Family, Life, NEGATIVE, QUOTALOCK, Recognised, companion, unpaired,
-};
+use super::families::{self, ARTICLE, Doubt, Family, Life, NEGATIVE, QUOTALOCK, Recognised, companion, unpaired};
 use super::finding::{Finding, Fix, Keys, State};
 use super::own;
 use super::pattern::{is_separator, pattern};
@@ -107,7 +105,9 @@ impl<'a> Collector<'a> {
     fn add(&mut self, shard: usize, name: Vec<u8>, seen: Seen, known: Recognised) {
         let ttl = match known.life {
             Life::Told(ms, by) if ms >= self.settings.ttl_floor_ms => (ms.max(1), by),
-            Life::Told(..) if self.settings.ttl_floor_ms > 1 => (self.settings.ttl_floor_ms, "the least without --allow-short-ttl"),
+            Life::Told(..) if self.settings.ttl_floor_ms > 1 => {
+                (self.settings.ttl_floor_ms, "the least without --allow-short-ttl")
+            }
             Life::Told(..) => (1, "its own time"),
             Life::Asked => (self.settings.ttl_ms, "--ttl"),
         };
@@ -169,17 +169,8 @@ impl<'a> Collector<'a> {
         ttl: Option<(u64, &'static str)>,
     ) {
         let (ms, by) = ttl.unwrap_or((0, ""));
-        let empty = Group {
-            family,
-            kind,
-            state,
-            why,
-            count: 0,
-            examples: Vec::new(),
-            shortest: u64::MAX,
-            longest: 0,
-            by,
-        };
+        let empty =
+            Group { family, kind, state, why, count: 0, examples: Vec::new(), shortest: u64::MAX, longest: 0, by };
         let group = self.groups.entry((family.id, kind, state, why, pattern(name))).or_insert(empty);
         group.count += 1;
         (group.shortest, group.longest) = (group.shortest.min(ms), group.longest.max(ms));
@@ -216,7 +207,9 @@ pub fn stuck_kind(known: &Recognised) -> &'static str {
 /// The groups; those of a family with many patterns by what their names begin with.
 fn merged(groups: Groups) -> Vec<(String, Group)> {
     let mut patterns: HashMap<(&str, &str, State, &str), usize> = HashMap::new();
-    groups.keys().for_each(|(family, kind, state, why, _)| *patterns.entry((family, kind, *state, why)).or_default() += 1);
+    groups
+        .keys()
+        .for_each(|(family, kind, state, why, _)| *patterns.entry((family, kind, *state, why)).or_default() += 1);
     let mut merged: Vec<(String, Group)> = Vec::new();
     for ((family, kind, state, why, pattern), group) in groups {
         let pattern = match patterns.get(&(family, kind, state, why)) {

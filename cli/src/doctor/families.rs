@@ -56,7 +56,8 @@ macro_rules! families {
     };
 }
 
-const COUNTS_FOR_EVER: &str = "its window never ends: once the limit is reached, calls for this key are denied for ever";
+const COUNTS_FOR_EVER: &str =
+    "its window never ends: once the limit is reached, calls for this key are denied for ever";
 const HELD_FOR_EVER: &str = "if its holder died, the lock is never granted again; if it lives, it has no lease";
 
 families! {
@@ -108,11 +109,13 @@ pub const FIXABLE: [&Family; 6] = [&ARTICLE, &LIMITS, &LARAVEL_LIMITER, &SYMFONY
 // Why keys are left alone although they look stuck.
 const NO_LIMIT: &str = "the key does not state its limit, so a denied call cannot be told from a counted one";
 const HOLDER: &str = "a holder at work and one that died look the same; a token may also be data that someone keeps";
-const BY_DEFAULT: &str = "the library sets no TTL unless it is told to, and a holder at work looks the same as one that died";
+const BY_DEFAULT: &str =
+    "the library sets no TTL unless it is told to, and a holder at work looks the same as one that died";
 const NO_HARM: &str = "it blocks no call";
 const NOT_A_LIMIT: &str = "its name does not say that it limits";
 const NO_PAIR: &str = "its counter and its timer were not both seen without a TTL";
-const ANY_TIMER: &str = "a number with a timer may be an auction: the name has not the hash that Laravel's middleware makes";
+const ANY_TIMER: &str =
+    "a number with a timer may be an auction: the name has not the hash that Laravel's middleware makes";
 
 /// Milliseconds of the units in which `limits` names windows.
 const UNITS: [(&str, u64); 6] = [

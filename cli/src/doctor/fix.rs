@@ -72,7 +72,8 @@ fn is_wanted(family: &Family, keys: usize, longest_ms: u64) -> bool {
     // Before the question: Ctrl-C is an answer as soon as somebody can read it.
     asking(true);
     // Without a terminal that shows the question, nobody says yes.
-    let asked = write!(error, "{}: give {keys} of {} a TTL of {ttl}? [y/N] ", family.id, family.title).and_then(|()| error.flush());
+    let asked = write!(error, "{}: give {keys} of {} a TTL of {ttl}? [y/N] ", family.id, family.title)
+        .and_then(|()| error.flush());
     let read = std::io::stdin().read_line(&mut answer);
     asking(false);
     asked.is_ok() && read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
@@ -203,7 +204,13 @@ pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
             let ask = |entry: &Entry| {
                 let name = entry.name().unwrap_or_default();
                 let value = entry.value().unwrap_or_default();
-                cmd("EVAL").arg(include_str!("undo.lua")).arg(1).arg(name).arg(entry.expires_at_ms).arg(value).to_owned()
+                cmd("EVAL")
+                    .arg(include_str!("undo.lua"))
+                    .arg(1)
+                    .arg(name)
+                    .arg(entry.expires_at_ms)
+                    .arg(value)
+                    .to_owned()
             };
             match node.ask_all(&batch.iter().map(ask).collect::<Vec<Cmd>>()) {
                 Ok(answers) => {
@@ -250,8 +257,7 @@ pub fn words(outcome: &Outcome, what: &str) -> String {
 
 /// Why nothing may be changed without a terminal.
 pub fn needs_yes() -> Failure {
-    let message =
-        "--fix without a terminal changes only families that you name, such as --fix set-nx-decr, or all that are proven with --yes: \
+    let message = "--fix without a terminal changes only families that you name, such as --fix set-nx-decr, or all that are proven with --yes: \
          run it without --fix first, and read what it would do";
     Failure { exit: Exit::Usage, code: "needs_yes", message: message.to_owned() }
 }

@@ -11,9 +11,9 @@ use redis::cmd;
 
 use super::Settings;
 use super::collect::Collector;
+use super::interrupt::stopped;
 use super::proof::Seen;
 use super::watch::score_of;
-use super::interrupt::stopped;
 use crate::pages::{Pages, Stands};
 use crate::server::{Node, Refusal};
 

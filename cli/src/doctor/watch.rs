@@ -36,8 +36,9 @@ pub fn watch(servers: &mut Servers, candidates: &mut Vec<Candidate>, settings: &
         let mut missing = Vec::new();
         for (shard, servers) in servers.shards.iter_mut().enumerate() {
             let Some(node) = servers.reader() else { continue };
-            let wanted: Vec<usize> =
-                (0..candidates.len()).filter(|at| candidates[*at].shard == shard && !candidates[*at].track.is_decided()).collect();
+            let wanted: Vec<usize> = (0..candidates.len())
+                .filter(|at| candidates[*at].shard == shard && !candidates[*at].track.is_decided())
+                .collect();
             for batch in wanted.chunks(BATCH) {
                 let keys: Vec<&Candidate> = batch.iter().map(|at| &candidates[*at]).collect();
                 let begun = Instant::now();

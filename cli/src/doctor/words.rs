@@ -20,21 +20,61 @@ const LIMITS: [&str; 13] = [
 ];
 /// Words that say that a limit is one of money or of nature: a negative number is right there.
 const AMOUNTS: [&str; 44] = [
-    "credit", "credits", "balance", "price", "account", "temperature", "temp", "score", "margin", "offset", "budget", "spend", "spending",
-    "spent", "overdraft", "debt", "wallet", "points", "coins", "stock", "inventory", "position", "level", "gain", "altitude", "depth",
-    "latitude", "longitude", "delta", "drift", "rank", "rating", "karma", "profit", "loss", "cash", "bank", "ledger", "trading", "exposure",
-    "min", "max", "lower", "upper",
+    "credit",
+    "credits",
+    "balance",
+    "price",
+    "account",
+    "temperature",
+    "temp",
+    "score",
+    "margin",
+    "offset",
+    "budget",
+    "spend",
+    "spending",
+    "spent",
+    "overdraft",
+    "debt",
+    "wallet",
+    "points",
+    "coins",
+    "stock",
+    "inventory",
+    "position",
+    "level",
+    "gain",
+    "altitude",
+    "depth",
+    "latitude",
+    "longitude",
+    "delta",
+    "drift",
+    "rank",
+    "rating",
+    "karma",
+    "profit",
+    "loss",
+    "cash",
+    "bank",
+    "ledger",
+    "trading",
+    "exposure",
+    "min",
+    "max",
+    "lower",
+    "upper",
 ];
 /// Those of them that are in the names of counters, and seldom in those of settings.
-const COUNTERS: [&str; 7] =
-    ["ratelimit", "ratelimiter", "limiter", "throttle", "throttled", "throttler", "attempts"];
+const COUNTERS: [&str; 7] = ["ratelimit", "ratelimiter", "limiter", "throttle", "throttled", "throttler", "attempts"];
 /// Words in the names of counters of holders.
 const HOLDERS: [&str; 4] = ["mutex", "semaphore", "concurrency", "concurrent"];
 /// Words in the names of what has a random value and is no lock.
 const IDENTIFIES: [&str; 40] = [
-    "session", "sess", "token", "tokens", "user", "users", "id", "ids", "uid", "uuid", "guid", "hash", "etag", "checksum", "digest", "md5", "sha1",
-    "sha256", "key", "keys", "secret", "password", "auth", "apikey", "csrf", "nonce", "device", "devices", "client", "order", "orders", "tenant",
-    "ref", "version", "commit", "revision", "build", "release", "trace", "cache",
+    "session", "sess", "token", "tokens", "user", "users", "id", "ids", "uid", "uuid", "guid", "hash", "etag",
+    "checksum", "digest", "md5", "sha1", "sha256", "key", "keys", "secret", "password", "auth", "apikey", "csrf",
+    "nonce", "device", "devices", "client", "order", "orders", "tenant", "ref", "version", "commit", "revision",
+    "build", "release", "trace", "cache",
 ];
 /// Words in the names of locks.
 const LOCKS: [&str; 9] =

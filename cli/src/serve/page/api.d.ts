@@ -20,6 +20,8 @@ interface State {
   caches: CacheRow[]
   without_ttl: WithoutTtlRow[]
   without_ttl_total: number
+  stuck_total: number
+  looks_stuck_total: number
   nodes: NodeRow[]
   scan: Scan
 }
@@ -97,6 +99,8 @@ interface WithoutTtlRow {
   family: string
   kind: 'no_ttl' | 'negative_counter' | 'maybe_stuck' | 'damaged'
   means: string
+  state: 'stuck' | 'looks' | 'may'
+  why: string
 }
 
 interface NodeRow {

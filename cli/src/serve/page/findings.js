@@ -86,13 +86,14 @@ export function findings(state, histories) {
   /** @type {Finding[]} */
   const found = state.problems.map((text) => ({ level: 'bad', text, section: 'servers' }))
   found.push(...state.nodes.flatMap(ofServer))
-  const stuck = state.without_ttl_total
+  const [stuck, looks] = [state.stuck_total, state.looks_stuck_total]
   if (stuck > 0) {
-    found.push({
-      level: 'bad',
-      text: `${some(stuck, 'key')} that should have a TTL ${stuck === 1 ? 'has' : 'have'} none`,
-      section: 'without-ttl',
-    })
+    const text = `${some(stuck, 'key')} ${stuck === 1 ? 'is' : 'are'} stuck: no TTL, and calls go on`
+    found.push({ level: 'bad', text, section: 'without-ttl' })
+  }
+  if (looks > 0) {
+    const text = `${some(looks, 'key')} without a TTL ${looks === 1 ? 'looks' : 'look'} stuck`
+    found.push({ level: 'near', text, section: 'without-ttl' })
   }
   found.push(...state.locks.flatMap(ofLock))
   found.push(...state.limiters.flatMap((limiter) => ofLimiter(limiter, histories.of(limiter.name), state.now_ms)))

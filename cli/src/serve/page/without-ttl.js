@@ -1,10 +1,10 @@
-// Keys that should end and never do, and the command that mends them.
+// Keys that are stuck or look so, and the command that gives a TTL to those that are proven to be.
 
 import { byId, find, make, mark, say, sayName } from './dom.js'
 import { some } from './format.js'
 import { List } from './list.js'
 
-const KINDS = { no_ttl: 'No TTL', negative_counter: 'Below zero', maybe_stuck: 'Maybe stuck', damaged: 'Damaged' }
+const STATES = { stuck: 'Is stuck', looks: 'Looks stuck', may: 'May be stuck' }
 
 export class WithoutTtl {
   constructor() {
@@ -12,7 +12,7 @@ export class WithoutTtl {
     this.note = find(root, '.note')
     this.cure = find(root, '.cure')
     this.cure.hidden = true
-    say(make('p', '', this.cure), 'To see what would be done, and to mend it after you say yes:')
+    say(make('p', '', this.cure), 'To see what would be done, and to change what is proven after you say yes:')
     const line = make('p', 'command', this.cure)
     this.command = make('code', '', line)
     const copy = make('button', 'quiet', line)
@@ -25,7 +25,7 @@ export class WithoutTtl {
       list: 'without_ttl',
       id: (row) => row.key,
       text: (row) => `${row.key} ${row.family}`,
-      level: () => 'bad',
+      level,
       columns: [
         { title: 'Key', className: 'name', cell: key },
         { title: 'What it means', className: 'why', cell: kind },
@@ -43,8 +43,8 @@ export class WithoutTtl {
     say(
       this.note,
       total === 0
-        ? 'Every key that should end does.'
-        : `${some(total, 'key')} that will never end by ${total === 1 ? 'itself' : 'themselves'}`,
+        ? 'No key without a TTL looks stuck.'
+        : `${some(total, 'key')} without a TTL, ${state.stuck_total} of them proven to be stuck`,
     )
   }
 
@@ -68,13 +68,18 @@ function key(cell) {
   }
 }
 
+/** @param {WithoutTtlRow} row */
+function level(row) {
+  return row.state === 'stuck' ? 'bad' : row.state === 'looks' ? 'near' : ''
+}
+
 /** @param {HTMLElement} cell */
 function kind(cell) {
   const badge = make('span', 'badge', cell)
   const means = make('span', 'sub', cell)
-  mark(badge, 'data-level', 'bad')
   return (/** @type {WithoutTtlRow} */ row) => {
-    say(badge, KINDS[row.kind] ?? row.kind)
-    sayName(means, row.means)
+    mark(badge, 'data-level', level(row))
+    say(badge, row.kind === 'damaged' ? 'Damaged' : (STATES[row.state] ?? row.state))
+    sayName(means, row.kind === 'damaged' ? row.means : `${row.means} (${row.why})`)
   }
 }
