@@ -2,8 +2,8 @@
 
     PYTHONPATH=tests/harness .venv/bin/python tests/cli/library_keys.py
 
-prints the table of docs/guide/doctor.md. The names and values are what the libraries wrote on a Redis, or for those that are not on
-this machine what their sources write; `test_doctor_libraries.py` lets those that are installed write their own.
+prints the table of docs/guide/doctor.md. The names and values are what the libraries wrote on a Redis, or what the
+sources of the others write; `made_by_libraries.py` lets those that are installed write their own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from command import PROGRAM
 from member import Member
@@ -121,7 +122,7 @@ def table(server: Member, folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tried(server: Member, undo: Path, in_use: bool) -> dict[str, tuple[dict[str, object] | None, bool]]:
+def _tried(server: Member, undo: Path, in_use: bool) -> dict[str, tuple[dict[str, Any] | None, bool]]:
     """Of each key the finding, and whether a fix of all that is proven changed it."""
     server.ask("FLUSHALL")
     for command in (command for row in ROWS for command in row.written):
@@ -144,10 +145,10 @@ def _tried(server: Member, undo: Path, in_use: bool) -> dict[str, tuple[dict[str
     finally:
         ended.set()
         calling.join()
-    findings: list[dict[str, object]] = json.loads(ran.stdout)["findings"]
+    findings: list[dict[str, Any]] = json.loads(ran.stdout)["findings"]
 
-    def of(name: str) -> dict[str, object] | None:
-        shown = (one for one in findings if any(str(key).startswith(name) for key in one.get("examples", ())))
+    def of(name: str) -> dict[str, Any] | None:
+        shown = (one for one in findings if any(key.startswith(name) for key in one.get("examples", ())))
         return next(shown, None)
 
     return {row.name: (of(row.name), server.ask("PTTL", row.name) > 0) for row in ROWS}

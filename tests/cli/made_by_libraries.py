@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
+from typing import Any, cast
 
 import redis
 import redis_lock
@@ -25,33 +25,38 @@ CLIENT = redis.Redis(port=PORT)
 KEPT: list[Any] = []
 
 
-def told(family: str, make: Any) -> None:  # noqa: ANN401
+def names() -> set[str]:
+    """The names of all keys."""
+    return {name.decode() for name in cast("list[bytes]", CLIENT.keys())}
+
+
+def told(family: str, make: Any) -> None:
     """Prints what keys there are that were not there before."""
-    before = set(CLIENT.keys())
+    before = names()
     KEPT.append(make())
-    for name in sorted(set(CLIENT.keys()) - before):
-        sys.stdout.write(f"{family} {name.decode()}\n")
+    for name in sorted(names() - before):
+        sys.stdout.write(f"{family} {name}\n")
 
 
-def python_redis_lock() -> Any:  # noqa: ANN401
+def python_redis_lock() -> Any:
     lock = redis_lock.Lock(CLIENT, "nightly")
     lock.acquire()
     return lock
 
 
-def pyrate() -> Any:  # noqa: ANN401
+def pyrate() -> Any:
     limiter = Limiter(RedisBucket.init([Rate(3, Duration.MINUTE)], CLIENT, "mail:42"))
     limiter.try_acquire("user:1")
     return limiter
 
 
-def dramatiq(limiter: Any) -> Any:  # noqa: ANN401
+def dramatiq(limiter: Any) -> Any:
     entered = limiter.acquire()
     entered.__enter__()
     return entered
 
 
-def walrus_lock() -> Any:  # noqa: ANN401
+def walrus_lock() -> Any:
     lock = Database(port=PORT).lock("report")
     lock.acquire()
     return lock
@@ -61,26 +66,21 @@ async def cashews(what: str) -> None:
     cache = Cache()
     cache.setup(URL)
 
-    @cache.rate_limit(limit=3, period="10m")
-    async def limited(number: int) -> int:
+    async def view(number: int) -> int:
         return number
 
-    @cache.slice_rate_limit(limit=3, period="10m")
-    async def sliced(number: int) -> int:
-        return number
-
-    await (limited if what == "limited" else sliced)(1)
+    limit = cache.rate_limit if what == "limited" else cache.slice_rate_limit
+    await limit(limit=3, period="10m")(view)(1)
     await cache.close()
 
 
-def singleton() -> Any:  # noqa: ANN401
+def singleton() -> Any:
     app = Celery(broker="memory://")
     app.conf.singleton_backend_url = URL
 
-    @app.task(base=Singleton, name="mail.send")
     def send(number: int) -> None: ...
 
-    return send.apply_async((1,))
+    return app.task(base=Singleton, name="mail.send")(send).apply_async((1,))
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""200 keys that are permanent on purpose, as applications have them; some of them change while anybody looks.
+"""200 keys that are permanent on purpose, as applications have them; some of them change while the doctor looks.
 
-The names and values are those that come close to what limiters and locks leave: whoever takes a name for a proof changes them.
+The names and values come close to what limiters and locks leave: a tool that takes a name for a proof changes them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CONFIGURED |= {
     "throttled:v1:config": "100",
 }
 # Auctions, games, timers.
-TIMED = {}
+TIMED: dict[str, str] = {}
 for _number, _bid in (("1", "1500"), ("2", "99"), ("3", "1")):
     TIMED |= {f"auction:{_number}": _bid, f"auction:{_number}:timer": str(PAST)}
 TIMED |= {

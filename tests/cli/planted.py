@@ -85,7 +85,7 @@ class Library:
 
 
 def leave_ended(server: Member, *names: str) -> None:
-    """Locks of Symfony's that are over by their own record, and lost their TTL: they are proven to be stuck without any caller."""
+    """Leaves locks of Symfony without a TTL that are over by their own record, which proves it without any caller."""
     for name in names:
         server.ask("ZADD", name, ENDED_MS, "__write__", ENDED_MS, "token")
 

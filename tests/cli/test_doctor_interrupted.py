@@ -34,13 +34,13 @@ class Steps(Proxy):
             self.steps += 1
             return self._act() if self.steps == self._at else True
 
-    def _up(self, pair: Any) -> None:  # noqa: ANN401
+    def _up(self, pair: Any) -> None:
         self._through(pair, pair.client, pair.server)
 
-    def _down(self, pair: Any) -> None:  # noqa: ANN401
+    def _down(self, pair: Any) -> None:
         self._through(pair, pair.server, pair.client)
 
-    def _through(self, pair: Any, source: Any, target: Any) -> None:  # noqa: ANN401
+    def _through(self, pair: Any, source: Any, target: Any) -> None:
         try:
             while chunk := source.recv(1 << 20):
                 if not self.passes():
@@ -64,7 +64,8 @@ def run(quotalock: Program, server: Member, words: tuple[str, ...], at: int = 0,
             process.wait(10)
         return how != "kill"
 
-    with Steps(server.port, at, act) as steps:
+    steps = Steps(server.port, at, act)
+    with steps:
         command = quotalock.command(*words, url=steps.url)
         process = subprocess.Popen(
             command, cwd=quotalock.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"

@@ -1,4 +1,4 @@
-"""A name is no proof: what is permanent on purpose stays, and of libraries only what is proven to be stuck is changed."""
+"""A name is no proof: what is permanent on purpose stays, and of libraries only what is proven is changed."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ import time
 
 import pytest
 from cluster import Cluster, slot_of
+from console import until
 from member import Member
 from quotalock import Client
-from serving import HOSTILE, logged_in, samples, until
+from serving import HOSTILE, logged_in, samples
 
 # Of Laravel's RateLimiter: how often somebody came, and when its window ends.
 LARAVEL = "laravel_cache:" + "d41d8cd98f00b204e9800998ecf8427e"

@@ -95,7 +95,18 @@ function next(state, second) {
     waiters: second % 5,
   }))
   const stuck =
-    second % 60 < 5 ? [{ key: `limit:sku:${second}`, family: 'a counter', kind: 'no_ttl', means: 'it is stuck', state: 'stuck', why: 'seen' }] : []
+    second % 60 < 5
+      ? [
+          {
+            key: `limit:sku:${second}`,
+            family: 'a counter',
+            kind: 'no_ttl',
+            means: 'it is stuck',
+            state: 'stuck',
+            why: 'seen',
+          },
+        ]
+      : []
   return {
     now_ms: now,
     denied: rows,

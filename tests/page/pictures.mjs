@@ -47,7 +47,10 @@ test('pictures of the page', { timeout: 20 * 60_000 }, async (context) => {
   for (let calls = 0; calls < 374; calls++) await raw.decr('limit:sku:42')
   await raw.set('login_attempts:10.0.0.1', 9)
   const denied = setInterval(() => raw.decr('limit:sku:42').catch(() => {}), 100)
-  context.after(() => (clearInterval(denied), raw.disconnect()))
+  context.after(() => {
+    clearInterval(denied)
+    raw.disconnect()
+  })
   await verdict(light).getByText('1 key is stuck').waitFor()
   await line(light, 'Keys without TTL', 'login_attempts:10.0.0.1').waitFor()
   await picture(light, 'incident')

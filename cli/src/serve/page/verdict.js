@@ -136,7 +136,12 @@ export class Figures {
       '',
     )
     this.#set('locks', count(state.locks_total), waiting > 0 ? `${count(waiting)} waiting` : '', '')
-    this.#set('stuck', count(state.without_ttl_total), '', state.stuck_total > 0 ? 'bad' : state.looks_stuck_total > 0 ? 'near' : '')
+    this.#set(
+      'stuck',
+      count(state.without_ttl_total),
+      '',
+      state.stuck_total > 0 ? 'bad' : state.looks_stuck_total > 0 ? 'near' : '',
+    )
     this.#set('servers', `${count(well)} of ${count(state.nodes.length)}`, '', well < state.nodes.length ? 'bad' : '')
   }
 
