@@ -1,4 +1,4 @@
-"""The matrix of ../matrix.json for the Python packages. Started with target/frameworks/python/bin/python it prints a table.
+"""The matrix of ../matrix.json for the Python packages. Started by the Python of target/frameworks it prints a table.
 
 A package builds an application from what a situation declares and answers requests; how often each sender got through
 is compared with what its limits allow. Time is stepped, and each situation has a store in memory of its own.
