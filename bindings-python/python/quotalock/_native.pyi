@@ -1289,7 +1289,7 @@ class Rule:
     """
 
     def __new__(
-        cls, limit: int, period: float, algorithm: _Algorithm = "fixed-window", capacity: int | None = None
+        cls, limit: int, period: float, algorithm: str = "fixed-window", capacity: int | None = None
     ) -> Self: ...
     @property
     def limit(self) -> int:
