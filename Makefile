@@ -220,6 +220,7 @@ lint-imports: ## Finds imports that go round in a circle
 lint-rust:
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --quiet --workspace --no-deps
 
 lint-python:
 	python3 tests/spec/check.py

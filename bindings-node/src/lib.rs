@@ -1,6 +1,6 @@
 //! The native half of the Node package: it turns batches of calls into operations of the core, and answers into numbers.
 //!
-//! JavaScript never waits here. [`channel`] says how calls and answers cross.
+//! JavaScript never waits here. `channel` says how calls and answers cross.
 
 #![cfg_attr(test, allow(dead_code, reason = "what JavaScript calls is registered outside of tests only"))]
 

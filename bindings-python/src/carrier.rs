@@ -64,8 +64,8 @@ impl Carrier {
         if let Some(loops) = &self.loops {
             return loops.submit(py, op, naps);
         }
-        let run = |interrupted: &mut dyn FnMut() -> bool| op.run_interruptibly(interrupted);
-        let answer = if self.in_memory && !naps { run(&mut || false) } else { interruptibly(py, run)? };
+        let run = move |interrupted: &mut dyn FnMut() -> bool| op.run_interruptibly(interrupted);
+        let answer = if self.in_memory && !naps { run(&mut || false) } else { interruptibly(py, naps, run)? };
         object(py, answer.map_err(|error| raised(py, &error))?)
     }
 

@@ -3,12 +3,20 @@
 use pyo3::prelude::*;
 
 use crate::ending::outside;
+use crate::greenlets;
 use crate::password::{answer_first, answer_here};
 
 /// Makes a call without the GIL. Signal handlers run meanwhile, and what one of them raises ends the call; and functions that
-/// tell passwords.
-pub fn interruptibly<T: Send>(py: Python<'_>, call: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send) -> PyResult<T> {
+/// tell passwords. A call that `may_wait` for others lets other greenlets of this thread run, if there are some.
+pub fn interruptibly<T: Send + 'static>(
+    py: Python<'_>,
+    may_wait: bool,
+    call: impl FnOnce(&mut dyn FnMut() -> bool) -> T + Send + 'static,
+) -> PyResult<T> {
     answer_first(py)?;
+    if may_wait && let Some(waiter) = greenlets::waiter(py)? {
+        return greenlets::run(py, &waiter, call);
+    }
     let mut raised = None;
     let call = || {
         call(&mut || {

@@ -19,9 +19,11 @@ mod ending;
 mod error;
 mod exception;
 mod future;
+mod greenlets;
 mod hook;
 mod http;
 mod inspection;
+mod interpreter;
 mod interruption;
 mod leaving;
 mod ledger;
@@ -116,6 +118,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::interpreter::claim()?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         quotalock::reports::set_language("python");
         // Before workers are forked, which share it.

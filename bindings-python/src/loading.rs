@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping};
-use quotalock::driver::{Loading, Next, Value};
+use quotalock::driver::{Loading, Next, Step, Value};
 use quotalock::{Getting, GettingMany};
 
 use crate::argument::{kind, octets, shown};
@@ -58,9 +58,13 @@ fn run(py: Python<'_>, mut loading: Loading, make: impl Fn(&[usize]) -> PyResult
                 Err(error) => (loading.failed(reason(py, &error).as_deref()), Some(error)),
             },
         };
-        let done = interruptibly(py, |interrupted| loading.run_among_threads(step, interrupted));
+        let may_wait = matches!(step, Step::Get(_));
+        let done = interruptibly(py, may_wait, move |interrupted| {
+            loading.run_among_threads(step, interrupted);
+            loading
+        });
         // What went wrong in the function says more than what interrupted the telling of it.
-        failed.map_or(done, Err)?;
+        loading = failed.map_or(done, Err)?;
     }
 }
 

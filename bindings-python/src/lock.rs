@@ -62,9 +62,9 @@ impl Lock {
     }
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
-    fn acquire_here(&self, py: Python<'_>, acquiring: quotalock::Acquiring) -> PyResult<bool> {
+    fn acquire_here(&self, py: Python<'_>, acquiring: quotalock::Acquiring, waits: bool) -> PyResult<bool> {
         let _inside = enter(py);
-        let acquired = interruptibly(py, |interrupted| acquiring.run_among_threads(interrupted));
+        let acquired = interruptibly(py, waits, move |interrupted| acquiring.run_among_threads(interrupted));
         // A signal that came with the grant would be told to the caller before it can know that it holds something.
         let acquired = acquired.and_then(|acquired| py.check_signals().map(|()| acquired));
         match acquired {
@@ -82,7 +82,7 @@ impl Lock {
         let asked = this.on_lost.is_set();
         let (was_lost, was_held) = (asked && this.core.take_loss(), asked && this.core.is_held());
         let releasing = this.core.release();
-        let released = interruptibly(py, |interrupted| releasing.run_among_threads(interrupted))?;
+        let released = interruptibly(py, false, move |interrupted| releasing.run_among_threads(interrupted))?;
         if was_lost || (was_held && matches!(released, Ok(false))) {
             this.on_lost.lost(slf)?;
         }
@@ -99,10 +99,10 @@ impl Lock {
         Ok(found)
     }
 
-    /// An attempt to acquire it, as a caller of `acquire` described it.
-    fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<quotalock::Acquiring> {
+    /// An attempt to acquire it, as a caller of `acquire` described it, and whether it waits.
+    fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<(quotalock::Acquiring, bool)> {
         let wait = argument::wait(given)?.unwrap_or(self.wait);
-        self.core.acquire(wait).map_err(|error| raised(py, &error))
+        Ok((self.core.acquire(wait).map_err(|error| raised(py, &error))?, !wait.is_zero()))
     }
 }
 
@@ -181,11 +181,11 @@ impl Lock {
     fn acquire(slf: &Bound<'_, Self>, wait: Maybe<'_, '_>) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         Lock::look(slf, |_| ())?;
-        let acquiring = this.acquiring(py, wait)?;
+        let (acquiring, waits) = this.acquiring(py, wait)?;
         if let Some(loops) = this.carrier.loops() {
             return loops.expect(py, Some(this.core.clone()), |id, sink| acquiring.submit(id, sink));
         }
-        Ok(this.acquire_here(py, acquiring)?.into_pyobject(py)?.to_owned().into_any().unbind())
+        Ok(this.acquire_here(py, acquiring, waits)?.into_pyobject(py)?.to_owned().into_any().unbind())
     }
 
     /// Releases it: True if it was held until now.
@@ -247,7 +247,8 @@ impl Lock {
     fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         let (py, this) = (slf.py(), slf.get());
         Lock::look(&slf, |_| ())?;
-        if this.acquire_here(py, this.acquiring(py, None)?)? {
+        let (acquiring, waits) = this.acquiring(py, None)?;
+        if this.acquire_here(py, acquiring, waits)? {
             return Ok(slf);
         }
         Err(raised(py, &this.core.not_acquired()))

@@ -93,6 +93,11 @@ impl Teller {
     }
 }
 
+/// Whether there is a question that nobody answers yet.
+pub fn is_asked() -> bool {
+    IS_RUNG.load(Ordering::Relaxed)
+}
+
 /// Before a call: answers what work in the background asked meanwhile.
 pub fn answer_first(py: Python<'_>) -> PyResult<()> {
     let is_rung = IS_RUNG.load(Ordering::Relaxed) && IS_RUNG.swap(false, Ordering::Relaxed);

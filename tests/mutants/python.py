@@ -6,6 +6,8 @@ from mutant import RUST, Mutant
 
 PYTHON = "bindings-python/src"
 TESTS = (
+    "test_greenlets",
+    "test_interpreters",
     "test_texts",
     "test_unwinding",
     "test_exit",
@@ -18,6 +20,27 @@ TESTS = (
     "test_hooks",
 )
 MUTANTS = [
+    Mutant(
+        "a wait stops the other greenlets of its thread",
+        f"{PYTHON}/interruption.rs",
+        "if may_wait && let Some",
+        "if !may_wait && let Some",
+        suites=("python",),
+    ),
+    Mutant(
+        "a wait that a timeout ended goes on",
+        f"{PYTHON}/greenlets.rs",
+        "job.is_cancelled.store(true, Ordering::Relaxed);",
+        "",
+        suites=("python",),
+    ),
+    Mutant(
+        "several interpreters of a process have the package",
+        f"{PYTHON}/interpreter.rs",
+        "if owner != running",
+        "if owner < -1",
+        suites=("python",),
+    ),
     Mutant(
         "of a denied consume_all those are told that were not denied",
         f"{RUST}/base/decision.rs",

@@ -15,7 +15,7 @@ pub const DEFAULT_MAX_HOLD: u64 = 3_600_000_000;
 pub const MAX_LABEL_BYTES: usize = 128;
 /// The most permits of a semaphore.
 pub const MAX_PERMITS: u64 = ALL_PERMITS - 1;
-/// The most names in one [`Client::lock_all`].
+/// The most names in one [`Client::lock_all`](crate::Client::lock_all).
 pub const MAX_LOCK_NAMES: usize = 100;
 /// The longest that an acquire may wait for replicas, in microseconds: a minute.
 pub const MAX_ACK_TIMEOUT: u64 = 60_000_000;

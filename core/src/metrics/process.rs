@@ -37,7 +37,7 @@ pub fn file() -> Option<PathBuf> {
 
 /// Makes the table in which this process and those that it forks from now on count: call it before workers are forked. With a file
 /// all processes of this user that name it count together; put it where it is gone when the host starts anew, as in `/dev/shm`.
-/// Without this call the first client makes the table, in the [`file`] if there is one. Makes nothing where [`METRICS_VARIABLE`]
+/// Without this call the first client makes the table, in the [`file()`] if there is one. Makes nothing where [`METRICS_VARIABLE`]
 /// switches counting off.
 ///
 /// # Errors
