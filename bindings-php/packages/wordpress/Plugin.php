@@ -17,11 +17,14 @@ final class Plugin
 {
     private const DEFAULTS = [
         'url' => null, 'prefix' => null, 'login' => '5/minute;20/hour', 'xmlrpc' => '10/minute', 'rest' => '100/minute',
-        'on_error' => 'open', 'trusted' => [],
+        'on_error' => 'open', 'trusted' => [], 'expose_headers' => false,
     ];
 
     /** Before WordPress looks at the password, which takes a server a tenth of a second. */
     private const EARLY = 1;
+
+    /** Bytes of a name that somebody may have. */
+    private const LONGEST = 256;
 
     private Client $client;
 
@@ -58,9 +61,14 @@ final class Plugin
     /** A login: an error of WordPress' instead of a look at the password. */
     public function authenticate(mixed $user, mixed $name): mixed
     {
-        $name = strtolower(trim((string) $name));
+        $name = is_string($name) ? strtolower(trim($name)) : '';
         if ($name === '') {
             return $user;
+        }
+        if (strlen($name) > self::LONGEST) {
+            // WordPress' own names are at most 60 bytes, addresses at most 100: nobody has this one.
+            remove_all_filters('authenticate');
+            return new \WP_Error('quotalock', 'The name is too long.', ['status' => 400]);
         }
         $decision = $this->client->consumeAll([
             [$this->limiter('login'), "user:$name"],
@@ -128,13 +136,32 @@ final class Plugin
         if ($settings['rest'] !== '') {
             add_filter('rest_pre_dispatch', $this->rest(...), self::EARLY, 3);
             add_filter('rest_post_dispatch', $this->restHeaders(...));
+            if ($settings['expose_headers']) {
+                $ours = ['RateLimit-Policy', 'RateLimit', 'Retry-After'];
+                $all = fn (mixed $theirs): array => [...(array) $theirs, ...$ours];
+                add_filter('rest_exposed_cors_headers', $all);
+            }
         }
     }
 
     private function limiter(string $name): Limiter
     {
         // The keys of a login are decided in one call, so they lie in one slot of a cluster.
-        return $this->client->limiter("wordpress-$name", $this->settings[$name], $name === 'login' ? 'login' : null);
+        $policy = $this->settings[$name];
+        return $this->client->limiter($this->name($name, $policy), $policy, $name === 'login' ? 'login' : null);
+    }
+
+    /**
+     * What a limit is called: `~wordpress-ACTION:SITE:DIGEST`. Two sites on one Redis differ in their database, the
+     * prefix of its tables or their secret keys, of which a digest says nothing.
+     */
+    private function name(string $action, string $policy): string
+    {
+        $constant = fn (string $name): string => defined($name) ? (string) constant($name) : '';
+        $site = $constant('DB_NAME') . '/' . ($GLOBALS['table_prefix'] ?? '');
+        $parts = [$action, $site, $constant('AUTH_KEY'), $constant('AUTH_SALT'), $policy];
+        $readable = substr(preg_replace('/[^!-~]|[{}:]/', '_', $site), 0, 60);
+        return "~wordpress-$action:$readable:" . substr(hash('sha256', serialize($parts)), 0, 16);
     }
 
     private function address(): string

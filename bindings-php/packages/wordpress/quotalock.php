@@ -15,6 +15,7 @@
  *     define('QUOTALOCK_REST', '100/minute');            // requests of a user, or of an address, to /wp-json
  *     define('QUOTALOCK_ON_ERROR', 'open');              // without Redis: open, closed, local or raise
  *     define('QUOTALOCK_TRUSTED', []);                   // addresses and networks of your proxies
+ *     define('QUOTALOCK_EXPOSE_HEADERS', false);         // whether other origins read the headers of /wp-json
  */
 
 declare(strict_types=1);
@@ -26,7 +27,7 @@ defined('ABSPATH') || exit;
 require_once __DIR__ . '/Plugin.php';
 
 $settings = [];
-foreach (['url', 'prefix', 'login', 'xmlrpc', 'rest', 'on_error', 'trusted'] as $name) {
+foreach (['url', 'prefix', 'login', 'xmlrpc', 'rest', 'on_error', 'trusted', 'expose_headers'] as $name) {
     $constant = 'QUOTALOCK_' . strtoupper($name);
     if (defined($constant)) {
         $settings[$name] = constant($constant);

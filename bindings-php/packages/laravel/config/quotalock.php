@@ -13,6 +13,8 @@ return [
     'throttle' => true,
     // Whether a denied request is answered by a problem (RFC 9457) instead of Laravel's ThrottleRequestsException.
     'problem' => false,
+    // Whether Access-Control-Expose-Headers lists the headers of limits, so that pages of other origins can read them.
+    'expose_headers' => false,
     // In a Redis Cluster the keys of a named limiter share a slot, since its limits are decided in one call. With true
     // they are spread over the cluster, and no closure of a named limiter may return several limits.
     'spread' => false,

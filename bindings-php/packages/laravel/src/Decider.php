@@ -12,15 +12,23 @@ use Quotalock\Decision;
 use Quotalock\Limiter;
 use Quotalock\Rule;
 use Quotalock\Support\Keys;
+use Quotalock\Support\Names;
 
 /** Decides about all limits of a request, or of a job, in one atomic call. */
 final class Decider
 {
-    /** @param array<string, int> $leases how many permits limiters take ahead, by their names */
+    /** The limits of `throttle:60,1`, which have no name of their developer's. */
+    public const UNNAMED = 'throttle';
+
+    /**
+     * @param array<string, int> $leases how many permits limiters take ahead, by their names
+     * @param string $application what tells applications on one Redis apart in generated names
+     */
     public function __construct(
         private readonly Client $client,
         private readonly bool $spread = false,
         private readonly array $leases = [],
+        private readonly string $application = '',
     ) {
     }
 
@@ -32,6 +40,7 @@ final class Decider
      */
     public static function limits(string $name, mixed $given): array
     {
+        Names::own($name);
         $given ?? throw new \LogicException("The rate limiter \"$name\" gave nothing: Limit::none() admits everything");
         $limits = [];
         foreach (Arr::wrap($given) as $limit) {
@@ -117,10 +126,18 @@ final class Decider
     {
         $lease = $this->leases[$name] ?? null;
         try {
-            return $this->client->limiter($name, $rules, $this->spread ? null : $name, lease: $lease);
+            $called = $name === self::UNNAMED ? $this->generated($rules) : $name;
+            return $this->client->limiter($called, $rules, $this->spread ? null : $name, lease: $lease);
         } catch (\InvalidArgumentException $problem) {
             throw new \LogicException("The rate limiter \"$name\": {$problem->getMessage()}", 0, $problem);
         }
+    }
+
+    /** @param list<Rule> $rules */
+    private function generated(array $rules): string
+    {
+        $policy = array_map(fn (Rule $rule): string => "$rule->limit/{$rule->periodMs}ms", $rules);
+        return Names::generated($this->application, self::UNNAMED, 'user-or-address', $policy);
     }
 
     private static function rule(string $name, object $limit): Rule

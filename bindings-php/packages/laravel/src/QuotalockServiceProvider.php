@@ -27,9 +27,13 @@ final class QuotalockServiceProvider extends ServiceProvider
             $app->make(Client::class),
             (bool) $app['config']['quotalock.spread'],
             (array) $app['config']['quotalock.leases'],
+            self::application($app),
         ));
         if ($this->app['config']['quotalock.throttle']) {
-            $ours = fn ($base, Application $app): RateLimiter => new RateLimiter($app->make(Client::class));
+            $ours = fn ($base, Application $app): RateLimiter => new RateLimiter(
+                $app->make(Client::class),
+                self::application($app),
+            );
             $this->app->extend(BaseRateLimiter::class, $ours);
         }
         $this->callAfterResolving('cache', function (CacheManager $cache): void {
@@ -43,6 +47,12 @@ final class QuotalockServiceProvider extends ServiceProvider
         if (!isset($this->app['config']['cache.stores.quotalock'])) {
             $this->app['config']->set('cache.stores.quotalock', ['driver' => 'quotalock']);
         }
+    }
+
+    /** What Laravel tells applications apart by that share a cache. */
+    private static function application(Application $app): string
+    {
+        return (string) ($app['config']['cache.prefix'] ?? $app['config']['app.name'] ?? '');
     }
 
     public function boot(): void

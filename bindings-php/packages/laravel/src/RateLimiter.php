@@ -10,6 +10,8 @@ use Quotalock\Client;
 use Quotalock\Decision;
 use Quotalock\Limiter;
 use Quotalock\Rule;
+use Quotalock\Support\Keys;
+use Quotalock\Support\Names;
 
 /**
  * What the facade RateLimiter does, without a cache. A key counts in a fixed window, which its first hit opens.
@@ -25,9 +27,13 @@ class RateLimiter extends BaseRateLimiter
     /** Longer than any window, so that whoever asks does not end one. */
     private const LONGEST_S = 3_153_600_000;
 
-    public function __construct(private readonly Client $client)
+    private readonly string $name;
+
+    /** @param string $application what tells applications on one Redis apart */
+    public function __construct(private readonly Client $client, string $application = '')
     {
         // Without the parent's, which wants a cache.
+        $this->name = Names::generated($application, 'laravel', 'key');
     }
 
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
@@ -96,6 +102,12 @@ class RateLimiter extends BaseRateLimiter
         return self::count($decision) === 0 ? 0 : (int) ceil($ms / 1000);
     }
 
+    /** As Laravel has it, and of any length. */
+    public function cleanRateLimiterKey($key)
+    {
+        return Keys::fitted((string) parent::cleanRateLimiterKey($key));
+    }
+
     private function look($key): Decision
     {
         return $this->window(self::MOST, self::LONGEST_S)->peek($this->cleanRateLimiterKey($key));
@@ -103,7 +115,7 @@ class RateLimiter extends BaseRateLimiter
 
     private function window(int $most, float|int $seconds): Limiter
     {
-        return $this->client->limiter('laravel', new Rule($most, (int) ceil($seconds * 1000)));
+        return $this->client->limiter($this->name, new Rule($most, (int) ceil($seconds * 1000)));
     }
 
     private static function count(Decision $decision): int

@@ -12,7 +12,9 @@ use Illuminate\Http\JsonResponse;
 use Illuminate\Routing\Middleware\ThrottleRequests as BaseThrottleRequests;
 use Quotalock\CombinedDecision;
 use Quotalock\Decision;
+use Quotalock\Support\InvalidKey;
 use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\Exception\BadRequestHttpException;
 use Symfony\Component\HttpKernel\Exception\HttpException;
 
 use function Quotalock\client_address;
@@ -23,6 +25,11 @@ use function Quotalock\client_address;
  */
 class ThrottleRequests extends BaseThrottleRequests
 {
+    /** Laravel's own headers, and those of a denial. */
+    private const OTHERS = [
+        'Retry-After' => '', 'X-RateLimit-Limit' => '', 'X-RateLimit-Remaining' => '', 'X-RateLimit-Reset' => '',
+    ];
+
     public function __construct(BaseRateLimiter $limiter, private readonly Decider $decider)
     {
         parent::__construct($limiter);
@@ -30,16 +37,19 @@ class ThrottleRequests extends BaseThrottleRequests
 
     protected function handleRequestUsingNamedLimiter($request, Closure $next, $limiterName, Closure $limiter)
     {
-        $answer = $limiter($request);
-        if ($answer instanceof Response) {
-            return $answer;
+        try {
+            $answer = $limiter($request);
+            $limits = $answer instanceof Response ? [] : Decider::limits($limiterName, $answer);
+        } catch (InvalidKey | \TypeError $problem) {
+            // A client can send such a request: a list for an e-mail address, or none.
+            throw new BadRequestHttpException($problem->getMessage(), $problem);
         }
-        return $this->decide($request, $next, $limiterName, Decider::limits($limiterName, $answer));
+        return $answer instanceof Response ? $answer : $this->decide($request, $next, $limiterName, $limits);
     }
 
     protected function handleRequest($request, Closure $next, array $limits)
     {
-        return $this->decide($request, $next, 'throttle', $limits);
+        return $this->decide($request, $next, Decider::UNNAMED, $limits);
     }
 
     /** As Laravel's, but an IPv6 address counts as its /64 network: a client usually has as many addresses. */
@@ -66,11 +76,20 @@ class ThrottleRequests extends BaseThrottleRequests
         $shown = Decider::shown($decision);
         if (!$decision->allowed) {
             $headers = $this->getHeaders($shown->limit, 0, Decider::retryAfter($decision));
-            throw $this->denial($request, $binding, $decision->headers() + $headers, $decision);
+            throw $this->denial($request, $binding, self::headers($decision) + $headers, $decision);
         }
         $response = $next($request);
-        $response->headers->add($decision->headers());
+        $response->headers->add(self::headers($decision));
         return $this->addHeaders($response, $shown->limit, $shown->remaining);
+    }
+
+    /** @return array<string, string> */
+    private static function headers(Decision|CombinedDecision $decision): array
+    {
+        $headers = $decision->headers();
+        return config('quotalock.expose_headers')
+            ? $headers + ['Access-Control-Expose-Headers' => implode(', ', array_keys($headers + self::OTHERS))]
+            : $headers;
     }
 
     private function denial(
@@ -81,7 +100,13 @@ class ThrottleRequests extends BaseThrottleRequests
     ): \Exception {
         $callback = $limit->responseCallback ?? null;
         if (is_callable($callback)) {
-            return new HttpResponseException($callback($request, $headers));
+            $answer = $callback($request, $headers);
+            // An answer that says 200 has set no status: that is what a response says by itself.
+            if ($answer instanceof Response && $answer->getStatusCode() === 200) {
+                $answer->setStatusCode($decision?->source === 'closed' ? 503 : 429);
+                $answer->headers->add($headers);
+            }
+            return new HttpResponseException($answer);
         }
         $away = $decision?->source === 'closed';
         if ($decision !== null && config('quotalock.problem')) {

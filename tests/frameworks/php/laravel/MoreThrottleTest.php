@@ -14,6 +14,8 @@ use Orchestra\Testbench\TestCase;
 use Quotalock\Client;
 use Quotalock\Laravel\Decider;
 use Quotalock\Laravel\Queue\RateLimited;
+use Quotalock\Support\InvalidKey;
+use Symfony\Component\HttpKernel\Exception\BadRequestHttpException;
 
 use function Quotalock\Tests\thrown;
 
@@ -62,10 +64,10 @@ final class MoreThrottleTest extends TestCase
     }
 
     /** @dataProvider nothings */
-    public function testAKeyOfNothingIsAnError(mixed $nothing): void
+    public function testAKeyOfNothingIsA400(mixed $nothing): void
     {
         $this->limit(fn () => [Limit::perMinute(1)->by('user'), Limit::perMinute(1)->by($nothing)]);
-        $this->expectException(\LogicException::class);
+        $this->expectException(BadRequestHttpException::class);
         $this->expectExceptionMessage('"named" gave ' . get_debug_type($nothing) . ' as the key');
         $this->get('/');
     }
@@ -74,6 +76,84 @@ final class MoreThrottleTest extends TestCase
     public static function nothings(): array
     {
         return [[null], [false], [true], [[]], [1.5]];
+    }
+
+    public function testATextThatIsAListIsA400(): void
+    {
+        $this->limit(fn (Request $request) => Limit::perMinute(1)->by(strtolower($request->input('email'))));
+        $this->expectException(BadRequestHttpException::class);
+        $this->app['router']->dispatch(Request::create('/', 'GET', ['email' => ['a']]));
+    }
+
+    public function testTwoPoliciesOfOneAddressAreTwoLimits(): void
+    {
+        Route::get('/a', fn () => 'yes')->middleware('throttle:100,60');
+        Route::post('/a', fn () => 'yes')->middleware('throttle:5,60');
+        $admitted = ['GET' => 0, 'POST' => 0];
+        for ($round = 0; $round < 20; $round++) {
+            foreach (['GET', 'POST'] as $method) {
+                $admitted[$method] += (int) ($this->status('/a', $method) === 200);
+            }
+        }
+        self::assertSame(['GET' => 20, 'POST' => 5], $admitted);
+    }
+
+    public function testHeadIsItsGetAndAFallbackLimitsWhatNoRouteHas(): void
+    {
+        Route::get('/a', fn () => 'yes')->middleware('throttle:6,60');
+        $nowhere = fn () => new \Illuminate\Http\Response('nowhere', 404);
+        Route::fallback($nowhere)->middleware('throttle:5,60');
+        $admitted = array_map(fn (int $round) => $this->status('/a', $round % 2 ? 'HEAD' : 'GET'), range(1, 10));
+        self::assertSame(6, array_count_values($admitted)[200]);
+        $nowhere = array_map(fn (int $round) => $this->status("/nowhere/$round"), range(1, 10));
+        self::assertSame([404 => 5, 429 => 5], array_count_values($nowhere));
+    }
+
+    public function testTwoApplicationsAreTwoLimits(): void
+    {
+        $client = $this->app->make(Client::class);
+        $admitted = [];
+        foreach (['one_cache_', 'other_cache_', 'one_cache_'] as $application) {
+            $decider = new Decider($client, application: $application);
+            $limit = (object) ['key' => 'a', 'maxAttempts' => 1, 'decaySeconds' => 60, 'decayMinutes' => 1];
+            $admitted[] = $decider->decide(Decider::UNNAMED, [$limit])->allowed;
+            $facade = new \Quotalock\Laravel\RateLimiter($client, $application);
+            $admitted[] = $facade->attempt('a', 1, fn () => true);
+        }
+        self::assertSame([true, true, true, true, false, false], $admitted);
+    }
+
+    public function testAKeyOfTheFacadeMayBeOfAnyLength(): void
+    {
+        $limiter = $this->app->make(RateLimiter::class);
+        foreach ([str_repeat('a', 5000), str_repeat('a', 4999) . 'b'] as $key) {
+            self::assertSame([1, 2, 2], [$limiter->hit($key), $limiter->hit($key), $limiter->attempts($key)]);
+        }
+    }
+
+    public function testAnOwnBodyWithoutAStatusIs429(): void
+    {
+        $by = fn (Request $request) => Limit::perMinute(1)->by(strtolower($request->input('email')));
+        $this->limit($by);
+        $this->get('/');
+        try {
+            $this->get('/');
+            self::fail('it was admitted');
+        } catch (HttpResponseException $answered) {
+            self::assertSame([429, 'slowly'], [
+                $answered->getResponse()->getStatusCode(), $answered->getResponse()->getContent(),
+            ]);
+            self::assertGreaterThan(50, (int) $answered->getResponse()->headers->get('Retry-After'));
+        }
+    }
+
+    public function testPagesOfAnotherOriginReadTheHeadersIfTheSettingsSaySo(): void
+    {
+        $this->limit(fn () => Limit::perMinute(1)->by('user'));
+        config(['quotalock.expose_headers' => true]);
+        $exposed = $this->get('/')->headers->get('Access-Control-Expose-Headers');
+        self::assertStringStartsWith('RateLimit-Policy, RateLimit, Retry-After', $exposed);
+        self::assertSame($exposed, $this->denied()['Access-Control-Expose-Headers']);
     }
 
     public function testALimiterThatGivesNothingIsAnError(): void
@@ -123,7 +203,8 @@ final class MoreThrottleTest extends TestCase
         self::assertSame([[], [60]], [$run(Limit::perMinute(1)->by('a')), $run(Limit::perMinute(1)->by('a'))]);
         self::assertSame([[3600], [], 2], [$run(Limit::perHour(0)), $run([Limit::none()]), $ran]);
         foreach ([null, Limit::perMinute(1)->by(null)] as $nothing) {
-            $problem = thrown(\LogicException::class, fn () => $run($nothing));
+            $class = $nothing === null ? \LogicException::class : InvalidKey::class;
+            $problem = thrown($class, fn () => $run($nothing));
             self::assertStringStartsWith('The rate limiter "jobs" gave n', $problem->getMessage());
         }
         self::assertSame(2, $ran);
@@ -140,6 +221,15 @@ final class MoreThrottleTest extends TestCase
         self::assertSame(['redis'], array_unique([$ask('other', Limit::perHour(9)), $ask('other', Limit::perHour(9))]));
         $problem = thrown(\LogicException::class, fn () => $ask('small', Limit::perHour(9)));
         self::assertStringStartsWith('The rate limiter "small": lease ', $problem->getMessage());
+    }
+
+    private function status(string $path, string $method = 'GET'): int
+    {
+        try {
+            return $this->app['router']->dispatch(Request::create($path, $method))->getStatusCode();
+        } catch (ThrottleRequestsException $denied) {
+            return $denied->getStatusCode();
+        }
     }
 
     private function limit(\Closure $limits): void

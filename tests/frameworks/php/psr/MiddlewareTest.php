@@ -53,18 +53,47 @@ final class MiddlewareTest extends TestCase implements RequestHandlerInterface
         self::assertSame(429, $ask('192.0.2.9', '192.0.2.4')->getStatusCode());
     }
 
-    public function testAKeyFunctionThatGivesNothingIsAnError(): void
+    public function testAKeyThatAClientSpoilsIsA400(): void
     {
-        foreach ([null, '', false, true, [], 1.5] as $nothing) {
-            $ask = $this->middleware(client(), '1/minute', fn () => $nothing);
-            try {
-                $ask('192.0.2.1');
-                self::fail('nothing was refused');
-            } catch (\LogicException $problem) {
-                self::assertMatchesRegularExpression('/limiter "api" gave .* as the key/', $problem->getMessage());
-            }
+        $log = ini_set('error_log', '/dev/null');
+        $spoil = [null, '', false, true, [], 1.5, str_repeat('k', 1025)];
+        foreach ([...array_map(fn ($key) => fn () => $key, $spoil), fn () => throw new \TypeError('no text')] as $key) {
+            $answer = $this->middleware(client(), '1/minute', $key)('192.0.2.1');
+            self::assertSame(400, $answer->getStatusCode());
+            self::assertSame(400, json_decode((string) $answer->getBody(), true)['status']);
         }
+        ini_set('error_log', (string) $log);
         self::assertSame(0, $this->handled);
+    }
+
+    public function testARequestThatPassesALimitTwiceIsChargedOnce(): void
+    {
+        $client = client(server());
+        [$limiter, $other] = [$client->limiter('api', '5/hour'), $client->limiter('other', '9/hour')];
+        $chain = function (int $at) use (&$chain, $limiter, $other): RequestHandlerInterface {
+            $middleware = [$limiter, $limiter, $other][$at] ?? null;
+            $given = [$middleware, $chain, $at];
+            return $middleware === null ? $this : new class (...$given) implements RequestHandlerInterface {
+                public function __construct(private $limiter, private $chain, private $at)
+                {
+                }
+
+                public function handle(ServerRequestInterface $request): ResponseInterface
+                {
+                    $middleware = new RateLimitMiddleware($this->limiter, new Psr17Factory(), exposeHeaders: true);
+                    return $middleware->process($request, ($this->chain)($this->at + 1));
+                }
+            };
+        };
+        $admitted = 0;
+        for ($i = 0; $i < 10; $i++) {
+            $answer = $chain(0)->handle(new ServerRequest('GET', '/', [], null, '1.1', ['REMOTE_ADDR' => '192.0.2.1']));
+            $admitted += (int) ($answer->getStatusCode() === 200);
+            self::assertStringContainsString('Retry-After', $answer->getHeaderLine('Access-Control-Expose-Headers'));
+            $policy = $answer->getHeaderLine('RateLimit-Policy');
+            $i === 0 && self::assertStringContainsString('"other";q=9;w=3600, "api"', $policy);
+        }
+        self::assertSame([5, 5], [$admitted, $this->handled]);
     }
 
     public function testWithoutRedisItDoesAsItsPolicySays(): void

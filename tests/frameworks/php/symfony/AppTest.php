@@ -23,6 +23,14 @@ final class AppTest extends TestCase
         self::assertGreaterThan(50, (int) $app->ask('/login?user=ada')[1]['retry-after']);
     }
 
+    public function testWhatNoRouteHasIsLimited(): void
+    {
+        $server = new RedisServer();
+        [$app] = $this->start($server, 'raise');
+        $statuses = array_map(fn (int $round): int => $app->status("/api/nowhere/$round"), range(1, 6));
+        self::assertSame([404, 404, 404, 429, 429, 429], $statuses);
+    }
+
     public function testALockOfTheFrameworkIsOurs(): void
     {
         $server = new RedisServer();

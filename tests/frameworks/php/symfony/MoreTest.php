@@ -16,6 +16,8 @@ use Symfony\Component\DependencyInjection\ContainerBuilder;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
 use Symfony\Component\HttpKernel\Event\RequestEvent;
+use Symfony\Component\HttpKernel\Event\ResponseEvent;
+use Symfony\Component\HttpKernel\Exception\BadRequestHttpException;
 use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\Lock\Exception\LockAcquiringException;
 use Symfony\Component\Lock\Key;
@@ -147,7 +149,7 @@ final class MoreTest extends TestCase
         self::assertSame([null, 429], [$ask('/a', fn () => 42), $ask('/a', fn () => '42')]);
         self::assertSame([null, null], [$ask('/b', null), $ask('/b', null)]);
         foreach ([null, '', false, true, [], 1.5] as $nothing) {
-            $problem = thrown(\LogicException::class, fn () => $ask('/a', fn () => $nothing));
+            $problem = thrown(BadRequestHttpException::class, fn () => $ask('/a', fn () => $nothing));
             self::assertStringStartsWith('quotalock.requests.api.key: the service gave', $problem->getMessage());
         }
         // What PCRE gives up on is not unlimited.
@@ -158,6 +160,61 @@ final class MoreTest extends TestCase
         ini_restore('pcre.jit');
         ini_restore('pcre.backtrack_limit');
         self::assertSame(429, $status);
+    }
+
+    public function testWhatTheApplicationNeverAnswersIsLimitedToo(): void
+    {
+        $kernel = $this->createMock(HttpKernelInterface::class);
+        foreach ([null, fn () => 'ada'] as $key) {
+            $rule = [
+                'path' => '^/', 'policy' => '5/minute', 'key' => $key, 'lease' => null, 'legacy' => false,
+                'expose_headers' => true,
+            ];
+            $limits = new RequestLimits(client(server()), ['api' => $rule]);
+            $statuses = [];
+            for ($round = 0; $round < 10; $round++) {
+                $request = Request::create("/nowhere/$round", 'GET', [], [], [], ['REMOTE_ADDR' => '192.0.2.1']);
+                $event = new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST);
+                $limits->onEarlyRequest($event);
+                // The router finds nothing, or the firewall nobody, and onRequest is never called.
+                $response = $event->getResponse() ?? new Response('nothing', 404);
+                $event = new ResponseEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST, $response);
+                $limits->onResponse($event);
+                $statuses[] = $event->getResponse()->getStatusCode();
+                $headers = $event->getResponse()->headers;
+                $exposed = $headers->get('Access-Control-Expose-Headers');
+                self::assertSame('RateLimit-Policy, RateLimit, Retry-After', $exposed);
+            }
+            self::assertSame([404 => 5, 429 => 5], array_count_values($statuses));
+        }
+    }
+
+    public function testLimitsOfOneNameInTwoSectionsAreTwo(): void
+    {
+        $client = client(server());
+        $rule = ['path' => '^/', 'policy' => '1/minute', 'key' => fn () => 'kada', 'lease' => null, 'legacy' => false];
+        $limits = new RequestLimits($client, ['api' => $rule]);
+        $kernel = $this->createMock(HttpKernelInterface::class);
+        $event = new RequestEvent($kernel, Request::create('/'), HttpKernelInterface::MAIN_REQUEST);
+        $limits->onRequest($event);
+        self::assertNull($event->getResponse());
+        $factory = new LimiterFactory($client, ['id' => 'api', 'policy' => '1/minute']);
+        foreach (['ada', '=kada', str_repeat('a', 5000)] as $key) {
+            self::assertSame([true, false], [
+                $factory->create($key)->consume()->isAccepted(), $factory->create($key)->consume()->isAccepted(),
+            ]);
+        }
+    }
+
+    public function testTwoFirewallsHaveUsersOfTheirOwn(): void
+    {
+        $limiter = new LoginLimiter(client(server()), 'secret', 1);
+        $login = function (string $firewall) use ($limiter): bool {
+            $attributes = ['_security.last_username' => 'ada', '_firewall_context' => $firewall];
+            $request = new Request([], [], $attributes, [], [], ['REMOTE_ADDR' => '192.0.2.1']);
+            return $limiter->consume($request)->isAccepted();
+        };
+        self::assertSame([true, true, false], [$login('main'), $login('admin'), $login('main')]);
     }
 
     public function testALimitOfRequestsTakesALease(): void
@@ -186,6 +243,7 @@ final class MoreTest extends TestCase
             'Rate limiter "api": Quotalock\Rule::__construct(): Argument #1 ($limit) must be of type int' => [
                 'policy' => 'fixed_window', 'interval' => '1 minute', 'limit' => '1',
             ],
+            'Rate limiter "~api": The limit "~api" begins with ~' => ['policy' => 'no_limit', 'id' => '~api'],
             'Rate limiter "api": there is no option "burst"' => ['policy' => 'fixed_window', 'burst' => 1],
         ];
         foreach ($wrong as $message => $config) {

@@ -38,12 +38,41 @@ final class PluginTest extends TestCase
         self::assertInstanceOf(\WP_Error::class, $site->login('eve')[0]);
     }
 
+    public function testANameThatNobodyHasIsRefusedBeforeAnybodyLooks(): void
+    {
+        $site = new WordPressSite(['url' => server()]);
+        [$answer, $looked] = $site->login(str_repeat('a', 2000));
+        self::assertSame([400, false], [$answer->get_error_data()['status'], $looked]);
+        self::assertNull($site->login('__proto__')[0]);
+    }
+
+    public function testTwoSitesOnOneRedisAreTwoLimits(): void
+    {
+        $settings = ['url' => server(), 'rest' => '1/minute', 'prefix' => 'wp' . bin2hex(random_bytes(4))];
+        $admitted = [];
+        foreach (['shop_', 'blog_', 'shop_'] as $GLOBALS['table_prefix']) {
+            $admitted[] = (new WordPressSite($settings))->rest()[0] === null;
+        }
+        unset($GLOBALS['table_prefix']);
+        self::assertSame([true, true, false], $admitted);
+    }
+
+    public function testPagesOfAnotherOriginReadTheHeadersIfTheSettingsSaySo(): void
+    {
+        remove_all_filters('rest_exposed_cors_headers');
+        new WordPressSite(['url' => server()]);
+        self::assertSame(['Link'], apply_filters('rest_exposed_cors_headers', ['Link']));
+        new WordPressSite(['url' => server(), 'expose_headers' => true]);
+        $exposed = apply_filters('rest_exposed_cors_headers', ['Link']);
+        self::assertSame(['Link', 'RateLimit-Policy', 'RateLimit', 'Retry-After'], $exposed);
+    }
+
     public function testRestIsThrottledForAnAddressAndForAUser(): void
     {
         $site = new WordPressSite(['url' => server(), 'rest' => '1/minute']);
         [$answer, $headers] = $site->rest();
         self::assertNull($answer);
-        self::assertStringContainsString('"wordpress-rest";r=0;t=', $headers['RateLimit']);
+        self::assertStringContainsString('"~wordpress-rest:/:', $headers['RateLimit']);
         self::assertArrayNotHasKey('Retry-After', $headers);
         [$answer, $headers] = $site->rest();
         self::assertSame(429, $answer->get_error_data()['status']);

@@ -38,6 +38,9 @@ final class Configuration implements ConfigurationInterface
                         ->defaultNull()->info('How many permits are taken from Redis at once at most')
                     ->end()
                     ->booleanNode('legacy')->defaultFalse()->info('Whether to send X-RateLimit-* too')->end()
+                    ->booleanNode('expose_headers')
+                        ->defaultFalse()->info('Whether pages of other origins can read the headers')
+                    ->end()
                 ->end()->end()->end()
             ->end();
         return $tree;

@@ -7,6 +7,8 @@ namespace Quotalock\Symfony\RateLimiter;
 use Quotalock\Client;
 use Quotalock\Exception\QuotalockException;
 use Quotalock\Rule;
+use Quotalock\Support\Keys;
+use Quotalock\Support\Names;
 use Symfony\Component\RateLimiter\LimiterInterface;
 use Symfony\Component\RateLimiter\Policy\NoLimiter;
 
@@ -37,6 +39,7 @@ final class LimiterFactory
             throw new \LogicException(sprintf('Rate limiter "%s": there is no option "%s".', $id, reset($unknown)));
         }
         try {
+            Names::own($id);
             $policy = self::policy($config);
             $this->limiter = $policy === null ? null : $client->limiter($id, $policy, $config['scope'] ?? null);
         } catch (QuotalockException | \LogicException | \TypeError $problem) {
@@ -48,7 +51,8 @@ final class LimiterFactory
     public function create(?string $key = null): LimiterInterface
     {
         // No key that is given can be the key of all.
-        return $this->limiter === null ? new NoLimiter() : new Limiter($this->limiter, $key === null ? '-' : "k$key");
+        $whom = $key === null ? '-' : Keys::fitted("k$key");
+        return $this->limiter === null ? new NoLimiter() : new Limiter($this->limiter, $whom);
     }
 
     private static function policy(array $config): Rule|string|null

@@ -48,10 +48,12 @@ final class LoginLimiter extends AbstractRequestLimiter
         // The attribute has this name in every version; the class that names it does not.
         $name = (string) $request->attributes->get('_security.last_username', '');
         $name = preg_match('//u', $name) ? mb_strtolower($name, 'UTF-8') : strtolower($name);
+        // Firewalls have users of their own.
+        $firewall = (string) $request->attributes->get('_firewall_context', '');
         $address = client_address($request->getClientIp() ?? '', null, []);
         return [
-            $this->ofUser->create($this->hash("$name\0$address")),
-            $this->ofAddress->create($this->hash($address)),
+            $this->ofUser->create($this->hash("$firewall\0$name\0$address")),
+            $this->ofAddress->create($this->hash("$firewall\0$address")),
         ];
     }
 
