@@ -112,9 +112,12 @@ class CombinedDecision {
   }
 }
 
-/** @param {Decision} decision */
+/**
+ * The name of a decision, which an application may have changed.
+ * @param {Decision} decision
+ */
 function nameOf({ name }) {
-  return name
+  return text('name', name)
 }
 
 /**
@@ -165,7 +168,7 @@ function linesOf(decision, caller, asked) {
   const end = isOne ? written(decision, BEGIN) : writtenCombined(decision)
   outbox[0] = asked
   outbox[1] = end
-  const names = isOne ? decision.name : decision.decisions.map(nameOf)
+  const names = isOne ? nameOf(decision) : decision.decisions.map(nameOf)
   const lines = construct(caller, () => teller(names))
   return lines === '' ? [] : lines.split('\n')
 }

@@ -176,6 +176,8 @@ final class MoreTest extends TestCase
                 $request = Request::create("/nowhere/$round", 'GET', [], [], [], ['REMOTE_ADDR' => '192.0.2.1']);
                 $event = new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST);
                 $limits->onEarlyRequest($event);
+                // By address a denial comes before the application does anything.
+                self::assertSame($key === null && $round >= 5, $event->getResponse() !== null);
                 // The router finds nothing, or the firewall nobody, and onRequest is never called.
                 $response = $event->getResponse() ?? new Response('nothing', 404);
                 $event = new ResponseEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST, $response);
