@@ -309,6 +309,8 @@ MUTANTS = [
         "            _end(lock, label)\n",
         "            lock.release()\n",
         suites=("frameworks-python",),
+    ),
+    Mutant(
         "two policies of Laravel's throttle count together",
         f"{PHP}/laravel/src/Decider.php",
         "'user-or-address', $policy)",
