@@ -13,6 +13,7 @@ use crate::base::error::{Error, Result, shown};
 use crate::base::fork::ForkCell;
 use crate::base::key;
 use crate::call::operation::OnError;
+use crate::memory::stand_in::StandIn;
 use crate::metrics;
 use crate::reactor::partings;
 use crate::reports::Reporter;
@@ -139,7 +140,9 @@ impl Client {
                 "deny_cache_max of {deny_cache_max:?} is more than 1 minute: give less, or 0 to ask every time"
             )));
         }
+        let stands_in = options.on_error == OnError::Local && !endpoint.is_memory();
         let session = Session {
+            stand_in: stands_in.then(|| StandIn::of(&endpoint.identity())),
             endpoint,
             prefix: options.prefix,
             timeout: options.timeout,

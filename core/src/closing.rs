@@ -57,7 +57,7 @@ impl Closing {
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
         let unspent = session.as_ref().zip(engine);
-        let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.purse_time())).unwrap_or_default();
+        let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.steady_time())).unwrap_or_default();
         let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take());
         Closing { session, held, unspent, report }
     }

@@ -7,6 +7,7 @@ use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::args::Args;
+use crate::call::known::Lesson;
 use crate::call::resp::{ReplyLimit, Value};
 use crate::call::script::Script;
 use crate::call::space::Space;
@@ -190,6 +191,9 @@ pub(crate) trait Operation: Send + Sync {
     fn finish(&self, answer: Answer) -> Result<Answer> {
         Ok(answer)
     }
+    /// What this reply of Redis, after its first two fields, says of its keys to the process' own counting
+    /// ([`OnError::Local`]); a reply that is not understood says nothing.
+    fn tells(&self, _fields: &[Value], _learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {}
     /// Whether the twin may stand in while Redis is away.
     fn may_run_locally(&self) -> bool {
         false

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::known::Known;
 use crate::base::error::Result;
 
 /// What a twin may do with keys; the same few things as its script does.
@@ -30,6 +31,12 @@ pub(crate) trait Space {
     fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
     /// Forgets a key; true if there was one.
     fn delete(&mut self, key: &[u8]) -> bool;
+    /// What Redis said of a key last, and the time by which it counts; none where nobody but this space decides.
+    fn known(&self, _key: &[u8]) -> Option<(&Known, u64)> {
+        None
+    }
+    /// How much of its limits a value counts, 0 to 255: a bounded space forgets the least first.
+    fn weigh(&mut self, _key: &[u8], _share: u8) {}
     /// For tests: plants a raw value without a TTL.
     fn plant(&mut self, key: &[u8], value: Planted);
     /// For tests: the milliseconds a key has left; -1 without a TTL, -2 without the key.

@@ -9,6 +9,7 @@ use super::scripts::{Scripts, of_several};
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
+use crate::call::known::Lesson;
 use crate::call::prelude::*;
 use crate::denials::Frees;
 
@@ -154,6 +155,18 @@ impl Operation for CombinedCall {
             fields = others;
         }
         Ok(self.combined(decisions, source))
+    }
+
+    fn tells(&self, fields: &[Value], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+        // In front of what is remembered stands what it is about.
+        let mut fields = Some(if self.memory.is_some() { fields.get(1..).unwrap_or_default() } else { fields });
+        for Part { spec, key, .. } in &self.parts {
+            let learn = |lesson: Lesson<'_>| learn(key, lesson);
+            fields = fields.and_then(|fields| match &self.memory {
+                Some(_) => spec.tells_described(fields, learn),
+                None => spec.tells(fields, 3, false, learn).and(fields.get(spec.field_count()..)),
+            });
+        }
     }
 
     fn about_to_send(&mut self, timeout: Duration) {

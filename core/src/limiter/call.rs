@@ -12,6 +12,7 @@ use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{Decision, Source};
 use crate::base::error::shown;
+use crate::call::known::Lesson;
 use crate::call::prelude::*;
 use crate::call::resp;
 use crate::denials::Frees;
@@ -222,6 +223,15 @@ impl Operation for LimiterCall {
                 Ok(Answer::new(decision))
             }
             _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
+        }
+    }
+
+    fn tells(&self, fields: &[Value], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+        let mut learn = |lesson: Lesson<'_>| learn(&self.key, lesson);
+        match (self.verb, &self.memory) {
+            (Verb::Reset, _) => learn(Lesson::Reset),
+            (_, None) => drop(self.spec.tells(fields, 3, false, learn)),
+            (_, Some(_)) => drop(self.spec.tells_described(fields, learn)),
         }
     }
 

@@ -126,7 +126,7 @@ impl Limiter {
             return None;
         }
         let purses = &session.engine_if_made()?.purses;
-        let now = session.purse_time();
+        let now = session.steady_time();
         key::with_complete(&spec.stem, key, |key| purses.spend(key, |owner| spec.owns(owner), cost, now))
     }
 }
@@ -136,7 +136,7 @@ impl LimiterCall {
     pub(super) fn begin(&self) -> Option<Answer> {
         let leasing = self.leasing.as_ref()?;
         let purses = &leasing.session.engine().purses;
-        let now = leasing.session.purse_time();
+        let now = leasing.session.steady_time();
         let mut progress = leasing.progress();
         match self.verb {
             Verb::Consume | Verb::Require => {
@@ -169,7 +169,7 @@ impl LimiterCall {
             Verb::Consume | Verb::Require if source == Source::Redis => {
                 let Some(told) = answer.get::<Decision>() else { return };
                 let (taking, life) = (progress.taking, self.spec.lease_life(told));
-                purses.fill(&self.key, taking, told.clone(), life, leasing.session.purse_time());
+                purses.fill(&self.key, taking, told.clone(), life, leasing.session.steady_time());
             }
             Verb::Reset | Verb::Block => purses.drop_key(&self.key),
             Verb::Refund if progress.over => purses.drop_key(&self.key),
@@ -215,7 +215,7 @@ impl Drop for LimiterCall {
 /// The call that gives back what a client has taken and not spent, in the time in which it is worth something: none if
 /// that is over.
 pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchange> {
-    let time = left.end.checked_sub(session.purse_time()).filter(|time| *time > 0)?;
+    let time = left.end.checked_sub(session.steady_time()).filter(|time| *time > 0)?;
     let spec = left.owner.downcast::<Spec>().ok()?;
     let (recall, verb) = (spec.recall_given_back(&left.key), Verb::Refund);
     let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };

@@ -10,6 +10,7 @@ mod decided;
 mod denied;
 mod holds;
 mod in_place;
+mod known;
 mod lease;
 mod looped;
 mod replay;

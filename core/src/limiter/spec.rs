@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::known::rule_name;
 use super::lease::Lease;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};
+use crate::call::known::{Lesson, Told};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
 use crate::denials::Shelf;
@@ -47,6 +49,44 @@ impl Spec {
     /// How many fields of a reply one decision takes.
     pub fn field_count(&self) -> usize {
         2 + 3 * self.policy.rules().len()
+    }
+
+    /// What the fields of one decision say to the process' own counting; none if they are not understood. `stride` is how many
+    /// there are for each rule: the last three are its wait, what is left, and when it is as new.
+    pub fn tells(
+        &self,
+        fields: &[Value],
+        stride: usize,
+        replayed: bool,
+        mut learn: impl FnMut(Lesson<'_>),
+    ) -> Option<()> {
+        let (block_left, rules) = (unsigned(fields, 1).ok()?, self.policy.rules());
+        let all = fields.get(2..2 + stride * rules.len())?.chunks(stride);
+        let mut told = all.zip(rules).filter_map(|(fields, rule)| {
+            let (remaining, reset_after) = (unsigned(fields, stride - 2).ok()?, unsigned(fields, stride - 1).ok()?);
+            Some(Told {
+                rule: rule_name(rule),
+                used: rule.capacity().saturating_sub(remaining),
+                reset_after,
+                fades_over: (rule.algorithm().definition().fades_over)(rule, reset_after),
+            })
+        });
+        learn(Lesson::Counted { block_left, rules: &mut told, replayed });
+        Some(())
+    }
+
+    /// As [`tells`](Spec::tells), of what may be the remembered answer to an earlier request, by the policy of then. Returns the
+    /// fields behind it.
+    pub fn tells_described<'f>(&self, fields: &'f [Value], learn: impl FnMut(Lesson<'_>)) -> Option<&'f [Value]> {
+        let rules = self.policy.rules();
+        let count = unsigned(fields, 0).ok()? as usize;
+        let end = count.checked_mul(4)?.checked_add(4)?;
+        let (own, others) = (fields.get(2..end)?, fields.get(end..)?);
+        let is_of = |(rule, fields): (&Rule, &[Value])| unsigned(fields, 0).is_ok_and(|limit| limit == rule.capacity());
+        if count == rules.len() && rules.iter().zip(own[2..].chunks(4)).all(is_of) {
+            self.tells(own, 4, true, learn);
+        }
+        Some(others)
     }
 
     pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {

@@ -7,6 +7,7 @@
 use super::codec::{self, MAGIC, Others, put, put_numbers};
 use super::holds::{Holds, Return};
 use crate::base::error::Result;
+use crate::call::known::share;
 use crate::call::space::Space;
 use crate::rules::algorithm::log::{ENTRY, Log};
 use crate::rules::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
@@ -14,8 +15,8 @@ use crate::rules::policy::{Policy, Rate, Rule};
 
 /// A key's state, brought to `now`.
 pub(super) struct State<'a> {
-    policy: &'a Policy,
-    key: &'a [u8],
+    pub policy: &'a Policy,
+    pub key: &'a [u8],
     pub now: u64,
     words: Vec<Words>,
     log: Log,
@@ -229,6 +230,9 @@ impl<'a> State<'a> {
         } else {
             space.set(self.key, [self.head(), tail].concat(), milliseconds(life));
         }
+        let used = |(i, rule): (usize, &Rule)| share(rule.capacity() - self.remaining(space, i), rule.capacity());
+        let share = self.policy.rules().iter().enumerate().map(used).max().unwrap_or(0);
+        space.weigh(self.key, share);
     }
 
     /// All that stands before the log.

@@ -17,12 +17,12 @@ impl State<'_> {
     /// Writes if there is reason to, and replies as `finish.lua` does.
     fn finish(&mut self, space: &mut dyn Space, write: bool, waits: &[Option<u64>]) -> Vec<Value> {
         let healed = u64::from(write && self.foreign);
-        let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.block_left())];
+        let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.blocked_for(space))];
         for (i, wait) in waits.iter().enumerate() {
             let most = if write { u64::MAX } else { self.most(i) };
             reply.push(wait.map_or(Value::Int(-1), |wait| int(wait.min(most))));
-            reply.push(int(self.remaining(space, i)));
-            reply.push(int(self.reset_after(space, i).min(most)));
+            reply.push(int(self.left(space, i)));
+            reply.push(int(self.as_new_after(space, i).min(most)));
         }
         if write {
             self.save(space);
@@ -41,19 +41,19 @@ impl State<'_> {
         described
     }
 
-    fn admits(&self, waits: &[Option<u64>]) -> bool {
-        self.block_left() == 0 && waits.iter().all(|wait| *wait == Some(0))
+    fn admits(&self, space: &dyn Space, waits: &[Option<u64>]) -> bool {
+        self.blocked_for(space) == 0 && waits.iter().all(|wait| *wait == Some(0))
     }
 
     /// Whether a cost is admitted; nothing is charged yet.
     pub fn decide(&self, space: &dyn Space, cost: u64) -> bool {
-        self.admits(&self.waits(space, cost))
+        self.admits(space, &self.waits_for(space, cost))
     }
 
     /// Charges a cost that [`decide`](State::decide) was asked about, if it is admitted and `all` are.
     pub fn charge_with(mut self, space: &mut dyn Space, cost: u64, all: bool) -> Vec<Value> {
-        let waits = self.waits(space, cost);
-        let charged = all && self.admits(&waits);
+        let waits = self.waits_for(space, cost);
+        let charged = all && self.admits(space, &waits);
         if charged {
             self.charge(space, cost);
         }
@@ -61,8 +61,8 @@ impl State<'_> {
     }
 
     pub fn consume(mut self, space: &mut dyn Space, cost: u64, look: bool) -> Done {
-        let waits = self.waits(space, cost);
-        let charged = !look && self.admits(&waits);
+        let waits = self.waits_for(space, cost);
+        let charged = !look && self.admits(space, &waits);
         if charged {
             self.charge(space, cost);
         }
@@ -71,10 +71,10 @@ impl State<'_> {
     }
 
     pub fn up_to(mut self, space: &mut dyn Space, most: u64) -> Done {
-        let most = if self.block_left() > 0 { 0 } else { most };
-        let taken = (0..self.rule_count()).map(|i| self.remaining(space, i)).fold(most, u64::min);
+        let most = if self.blocked_for(space) > 0 { 0 } else { most };
+        let taken = (0..self.rule_count()).map(|i| self.left(space, i)).fold(most, u64::min);
         let charged = taken > 0;
-        let waits = self.waits(space, taken.max(1));
+        let waits = self.waits_for(space, taken.max(1));
         if charged {
             self.charge(space, taken);
         }
@@ -85,12 +85,12 @@ impl State<'_> {
 
     pub fn give_back(mut self, space: &mut dyn Space, amount: u64) -> Done {
         self.refund(space, amount);
-        let waits = self.waits(space, 1);
+        let waits = self.waits_for(space, 1);
         Done { reply: self.finish(space, self.present, &waits), charged: true }
     }
 
     pub fn block(mut self, space: &mut dyn Space, length: u64) -> Done {
-        let waits = self.waits(space, 1);
+        let waits = self.waits_for(space, 1);
         (self.block_length, self.block_until) = (length, self.now + length);
         Done { reply: self.finish(space, true, &waits), charged: false }
     }
@@ -103,8 +103,8 @@ impl State<'_> {
         length: u64,
         unsettled: Unsettled,
     ) -> Done {
-        let waits = self.waits(space, cost);
-        let charged = self.admits(&waits);
+        let waits = self.waits_for(space, cost);
+        let charged = self.admits(space, &waits);
         if charged {
             self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);

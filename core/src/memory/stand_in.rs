@@ -1,56 +1,48 @@
-//! What decides by the same policies while Redis cannot (`on_error = local`), and when that is forgotten.
-
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+//! What decides by the same policies while Redis cannot (`on_error = local`).
+//!
+//! One table for all clients of the process; a child begins with its own. What was counted here stays counted until its window
+//! ends, whatever Redis answers meanwhile: so what a process admits by itself fulfils the policy by itself. And it begins from
+//! what Redis said last of the key: what that counted is not admitted again.
 
 use crate::base::error::Result;
+use crate::base::fork::ForkCell;
+use crate::call::known::Lesson;
 use crate::call::operation::Operation;
 use crate::call::resp::Value;
-use crate::memory::store::MemoryStore;
+use crate::memory::store::{Bound, MemoryStore};
 
-/// When Redis has taken every write for so long, all that stood in for it is forgotten.
-const QUIET: Duration = Duration::from_secs(60);
+/// The most that is kept. What counts the smallest share of its limits makes room, what only says how much Redis counted before
+/// what was counted here.
+pub(crate) const BOUND: Bound = Bound { keys: 65_536, bytes: 32 << 20, value: 1 << 20 };
 
-/// The memory of one client in one process.
-///
-/// A key is forgotten when Redis has written it: that it answers what only reads proves nothing, since a Redis that is full
-/// or was demoted does so, and a stand-in that begins anew with each answer limits nothing.
-#[derive(Default)]
+static TABLE: ForkCell<MemoryStore> = ForkCell::new();
+
+/// The table of this process.
+fn table() -> &'static MemoryStore {
+    TABLE.get_or_init(|| MemoryStore::bounded(BOUND))
+}
+
+/// The keys of one server in the table.
+#[derive(Clone, Copy)]
 pub(crate) struct StandIn {
-    memory: MemoryStore,
-    /// Whether anything may stand in it.
-    in_use: AtomicBool,
-    last: Mutex<Option<Instant>>,
+    server: u64,
 }
 
 impl StandIn {
-    /// Runs an operation's twin, in place of its script.
-    pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Value>> {
-        self.in_use.store(true, Ordering::Relaxed);
-        if let Ok(mut last) = self.last.lock() {
-            *last = Some(Instant::now());
-        }
-        self.memory.run(operation, time)
+    /// Of the server of this [identity](crate::base::endpoint::Endpoint::identity), for all who name it so.
+    pub fn of(identity: &str) -> StandIn {
+        let digest = sha1_smol::Sha1::from(identity).digest().bytes();
+        StandIn { server: digest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) }
     }
 
-    /// Whether it is of interest that Redis has written something.
-    pub fn is_in_use(&self) -> bool {
-        self.in_use.load(Ordering::Relaxed)
+    /// Runs an operation's twin, in place of its script; none if a key has counted more than there is room for. The second time is
+    /// that of a clock that never goes back.
+    pub fn run(self, operation: &dyn Operation, time: Option<u64>, steady: u64) -> Result<Option<Vec<Value>>> {
+        table().run_for(self.server, operation, time, steady)
     }
 
-    /// Redis has written the keys of this operation: it decides about them again.
-    pub fn redis_wrote(&self, operation: &dyn Operation) {
-        let last = self.last.lock().ok().and_then(|last| *last);
-        self.redis_wrote_after(operation, last.map_or(QUIET, |last| last.elapsed()));
-    }
-
-    fn redis_wrote_after(&self, operation: &dyn Operation, quiet: Duration) {
-        if quiet >= QUIET {
-            self.in_use.store(false, Ordering::Relaxed);
-            self.memory.clear();
-        } else {
-            self.memory.forget((0..).map_while(|at| operation.key(at)));
-        }
+    /// Notes what Redis said of a key at this time of a clock that never goes back.
+    pub fn learn(self, key: &[u8], lesson: Lesson<'_>, steady: u64) {
+        table().learn(self.server, key, lesson, steady);
     }
 }

@@ -1,4 +1,5 @@
-//! `memory://`: everything in this process, decided by the Rust twins of the scripts.
+//! Keys in this process, decided by the Rust twins of the scripts: all of `memory://`, and, in a bounded store, what stands in
+//! for Redis.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -9,6 +10,7 @@ use hashbrown::HashTable;
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
 use crate::base::hash;
+use crate::call::known::{Known, Lesson};
 use crate::call::operation::Operation;
 use crate::call::resp::Value;
 use crate::call::space::{Object, Planted, Space};
@@ -27,18 +29,74 @@ enum Kept {
 }
 
 struct Entry {
+    /// Whose key it is: 0 in `memory://`, else what stands for a server.
+    owner: u64,
     key: Box<[u8]>,
     kept: Kept,
     /// Microseconds; none is forever.
     expires: Option<u64>,
     /// For how much longer it is not forgotten, since a test set its time.
     grace: u64,
+    /// Of a bounded store.
+    noted: Option<Box<Noted>>,
+}
+
+/// What a bounded store notes of a key.
+#[derive(Default)]
+struct Noted {
+    known: Known,
+    /// How much of its limits its value counts.
+    share: u8,
+    /// How many bytes it takes, as they were counted.
+    size: usize,
 }
 
 impl Entry {
+    /// Of a key that has no value.
+    fn empty(owner: u64, key: &[u8]) -> Entry {
+        Entry { owner, key: key.into(), kept: Kept::Text(Vec::new()), expires: Some(0), grace: 0, noted: None }
+    }
+
+    fn is(&self, owner: u64, key: &[u8]) -> bool {
+        *self.key == *key && self.owner == owner
+    }
+
     fn is_live(&self, wall: u64) -> bool {
         self.expires.is_none_or(|at| at.saturating_add(self.grace) > wall)
     }
+
+    /// How many bytes it takes.
+    fn size(&self) -> usize {
+        let kept = match &self.kept {
+            Kept::Text(value) => value.capacity(),
+            Kept::List | Kept::Object(_) => 0,
+        };
+        let noted = self.noted.as_ref().map_or(0, |noted| size_of::<Noted>() + noted.known.size());
+        size_of::<Entry>() + self.key.len() + kept + noted
+    }
+
+    /// In which order entries of a bounded store are forgotten; none if nothing is lost with this one. First what only says what
+    /// Redis counted, then what was counted here: the smallest share first, and of those the one that ends first.
+    fn rank(&self, now: Now) -> Option<Rank> {
+        let known = self.noted.as_ref().map(|noted| &noted.known).filter(|known| known.end() > now.steady);
+        let known_share = known.map(|known| known.share(now.steady));
+        let share = self.is_live(now.wall).then(|| self.noted.as_ref().map_or(0, |noted| noted.share));
+        known_share.or(share)?;
+        let ends = if share.is_some() { self.expires.unwrap_or(u64::MAX) } else { known.map_or(0, Known::end) };
+        Some((share.map_or(0, |share| share.max(1)), known_share.unwrap_or(0), ends, self.key.as_ptr().addr()))
+    }
+}
+
+/// What is counted here, what Redis counted, when it ends; and the entry's place, which no other has.
+type Rank = (u8, u8, u64, usize);
+
+/// A moment by two clocks, in microseconds.
+#[derive(Clone, Copy)]
+struct Now {
+    /// By which values expire.
+    wall: u64,
+    /// Which never goes back: by which it counts what Redis said.
+    steady: u64,
 }
 
 /// The entries of one part. On a cache line of its own: others may be locked on other processors.
@@ -50,6 +108,17 @@ struct Shard(Mutex<Table>);
 struct Table {
     entries: HashTable<Entry>,
     sweep_at: usize,
+    /// Of a bounded store, how many bytes the entries take.
+    bytes: usize,
+}
+
+/// The most that a bounded store keeps.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound {
+    pub keys: usize,
+    pub bytes: usize,
+    /// The largest value that may still grow.
+    pub value: usize,
 }
 
 /// What becomes of a value that was decided about where it lies.
@@ -75,6 +144,7 @@ pub(crate) enum Decided<Q, S> {
 pub(crate) struct MemoryStore {
     shards: [Shard; SHARDS],
     secrets: Secrets,
+    bound: Option<Bound>,
 }
 
 /// What keys are hashed by: users choose keys, so it is told to nobody.
@@ -98,8 +168,8 @@ impl Secrets {
 impl MemoryStore {
     /// Runs an operation's twin at the given time, or at the wall clock's. It holds the parts of its keys and no others.
     pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Value>> {
-        let mut view = View::of(self, (0..).map_while(|at| operation.key(at)), grace(time));
-        let now = time.unwrap_or(view.wall);
+        let mut view = View::of(self, 0, (0..).map_while(|at| operation.key(at)), grace(time), 0);
+        let now = time.unwrap_or(view.now.wall);
         operation.twin(&mut view, now)
     }
 
@@ -113,12 +183,12 @@ impl MemoryStore {
         quick: impl FnOnce(Option<&mut [u8]>, u64) -> Option<(Q, InPlace)>,
         slow: impl FnOnce(&mut dyn Space, u64) -> Result<S>,
     ) -> Result<Decided<Q, S>> {
-        let hash = self.hash(key);
+        let hash = self.hash(0, key);
         let shard = shard_of(hash);
         let mut table = self.table(shard);
         let (wall, grace) = (wall_micros(), grace(time));
         let now = time.unwrap_or(wall);
-        let mut found = table.entries.find_mut(hash, |entry| *entry.key == *key);
+        let mut found = table.entries.find_mut(hash, |entry| entry.is(0, key));
         let value = match found.as_deref_mut().filter(|entry| entry.is_live(wall)) {
             None => Some(None),
             Some(Entry { kept: Kept::Text(value), .. }) => Some(Some(value.as_mut_slice())),
@@ -134,8 +204,8 @@ impl MemoryStore {
                 (entry.kept, entry.expires, entry.grace) = (Kept::Text(value), end(wall, ttl), grace);
             }
             (InPlace::Made(value, ttl), None) => {
-                let entry = Entry { key: key.into(), kept: Kept::Text(value), expires: end(wall, ttl), grace };
-                table.insert(self.secrets, hash, entry, wall);
+                let (kept, expires) = (Kept::Text(value), end(wall, ttl));
+                table.insert(self.secrets, hash, Entry { kept, expires, grace, ..Entry::empty(0, key) }, wall);
             }
         }
         Ok(Decided::Quickly(answer))
@@ -150,7 +220,8 @@ impl MemoryStore {
         (wall, grace): (u64, u64),
         slow: impl FnOnce(&mut dyn Space) -> Result<T>,
     ) -> Result<T> {
-        let mut view = View { store: self, tables: [const { None }; SHARDS], wall, grace };
+        let now = Now { wall, steady: 0 };
+        let mut view = View { store: self, owner: 0, tables: [const { None }; SHARDS], now, grace };
         view.tables[shard] = Some(table);
         slow(&mut view)
     }
@@ -159,24 +230,11 @@ impl MemoryStore {
     #[cfg(test)]
     pub fn with_space<T>(&self, look: impl FnOnce(&mut dyn Space) -> T) -> T {
         let tables = std::array::from_fn(|shard| Some(self.table(shard)));
-        look(&mut View { store: self, tables, wall: wall_micros(), grace: 0 })
+        look(&mut View { store: self, owner: 0, tables, now: Now { wall: wall_micros(), steady: 0 }, grace: 0 })
     }
 
-    /// Forgets these keys.
-    pub fn forget<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
-        for key in keys {
-            let hash = self.hash(key);
-            self.table(shard_of(hash)).remove(hash, key);
-        }
-    }
-
-    /// Forgets everything.
-    pub fn clear(&self) {
-        (0..SHARDS).for_each(|shard| *self.table(shard) = Table::default());
-    }
-
-    fn hash(&self, key: &[u8]) -> u64 {
-        self.secrets.hash(key)
+    fn hash(&self, owner: u64, key: &[u8]) -> u64 {
+        self.secrets.hash(key) ^ owner
     }
 
     fn table(&self, shard: usize) -> MutexGuard<'_, Table> {
@@ -207,57 +265,187 @@ fn end(wall: u64, ttl: u64) -> Option<u64> {
     Some(wall.saturating_add(ttl.saturating_mul(1_000)))
 }
 
+/// A store that keeps no more than its bound, for the keys of several owners.
+impl MemoryStore {
+    /// An empty one.
+    pub fn bounded(bound: Bound) -> MemoryStore {
+        let Bound { keys, bytes, value } = bound;
+        let bound = Bound { keys: keys / SHARDS, bytes: bytes / SHARDS, value };
+        MemoryStore { bound: Some(bound), ..MemoryStore::default() }
+    }
+
+    /// As [`run`](MemoryStore::run), for the keys of this owner, and beginning with what is known of them at this steady time; none
+    /// if a value is too large to grow.
+    pub fn run_for(
+        &self,
+        owner: u64,
+        operation: &dyn Operation,
+        time: Option<u64>,
+        steady: u64,
+    ) -> Result<Option<Vec<Value>>> {
+        let keys = || (0..).map_while(|at| operation.key(at));
+        let mut view = View::of(self, owner, keys(), grace(time), steady);
+        let most = self.bound.map_or(usize::MAX, |bound| bound.value);
+        for key in keys() {
+            if view.get(key)?.is_some_and(|value| value.len() >= most) {
+                return Ok(None);
+            }
+        }
+        let now = time.unwrap_or(view.now.wall);
+        let reply = operation.twin(&mut view, now);
+        keys().for_each(|key| view.account(key));
+        reply.map(Some)
+    }
+
+    /// Notes what Redis said of a key.
+    pub fn learn(&self, owner: u64, key: &[u8], lesson: Lesson<'_>, steady: u64) {
+        let mut view = View::of(self, owner, std::iter::once(key), 0, steady);
+        if matches!(lesson, Lesson::Reset) {
+            view.forget(key);
+            return;
+        }
+        match view.entry_mut(key) {
+            Some(entry) => entry.noted.get_or_insert_default().known.learn(lesson, steady),
+            None => {
+                let mut noted = Box::<Noted>::default();
+                noted.known.learn(lesson, steady);
+                if noted.known.end() <= steady {
+                    return;
+                }
+                view.add(Entry { noted: Some(noted), ..Entry::empty(owner, key) });
+            }
+        }
+        view.account(key);
+    }
+
+    /// How many keys there are, and how many bytes they take.
+    #[cfg(test)]
+    pub fn size(&self) -> (usize, usize) {
+        let sizes = (0..SHARDS).map(|shard| self.table(shard)).map(|table| (table.entries.len(), table.bytes));
+        sizes.fold((0, 0), |(keys, bytes), (more, taken)| (keys + more, bytes + taken))
+    }
+}
+
 impl Table {
     /// Adds an entry that is not there.
     fn insert(&mut self, secrets: Secrets, hash: u64, entry: Entry, wall: u64) {
-        let again = |entry: &Entry| secrets.hash(&entry.key);
+        let again = |entry: &Entry| secrets.hash(&entry.key) ^ entry.owner;
         if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
-            self.entries.retain(|entry| entry.is_live(wall));
+            // A bounded store makes room by itself, and counts what it takes.
+            self.entries.retain(|entry| entry.noted.is_some() || entry.is_live(wall));
             self.sweep_at = self.entries.len() * 2;
             self.entries.shrink_to(self.sweep_at, again);
         }
         self.entries.insert_unique(hash, entry, again);
     }
 
-    fn remove(&mut self, hash: u64, key: &[u8]) {
-        if let Ok(found) = self.entries.find_entry(hash, |entry| *entry.key == *key) {
-            found.remove();
+    fn remove(&mut self, hash: u64, owner: u64, key: &[u8]) {
+        if let Ok(found) = self.entries.find_entry(hash, |entry| entry.is(owner, key)) {
+            let (entry, _) = found.remove();
+            self.bytes -= entry.noted.map_or(0, |noted| noted.size);
         }
+    }
+
+    /// Forgets what has ended, and of the rest as much of the least, that an eighth is free.
+    #[cold]
+    fn make_room(&mut self, bound: Bound, now: Now) {
+        let mut ranks = Vec::with_capacity(self.entries.len());
+        let (mut count, mut bytes) = (0, 0);
+        for entry in &self.entries {
+            if let Some(rank) = entry.rank(now) {
+                let size = entry.noted.as_ref().map_or(0, |noted| noted.size);
+                (count, bytes) = (count + 1, bytes + size);
+                ranks.push((rank, size));
+            }
+        }
+        ranks.sort_unstable();
+        let mut kept_from = None;
+        for (rank, size) in ranks {
+            kept_from = Some(rank);
+            if count <= bound.keys / 8 * 7 && bytes <= bound.bytes / 8 * 7 {
+                break;
+            }
+            (kept_from, count, bytes) = (None, count - 1, bytes - size);
+        }
+        self.entries.retain(|entry| match (entry.rank(now), kept_from) {
+            (Some(rank), Some(from)) => rank >= from,
+            _ => false,
+        });
+        self.bytes = bytes;
     }
 }
 
 /// The parts of a store that some keys lie in, each locked.
 struct View<'a> {
     store: &'a MemoryStore,
+    /// Whose keys they are.
+    owner: u64,
     tables: [Option<MutexGuard<'a, Table>>; SHARDS],
-    /// The time by which keys are forgotten.
-    wall: u64,
+    now: Now,
     /// How long, in microseconds, what is set is kept longer than its TTL.
     grace: u64,
 }
 
 impl<'a> View<'a> {
     /// A view of the parts of these keys, which are locked in their order: so no two calls wait for each other.
-    fn of<'k>(store: &'a MemoryStore, keys: impl Iterator<Item = &'k [u8]>, grace: u64) -> View<'a> {
-        let wanted = keys.fold(0, |wanted, key| wanted | 1_u32 << shard_of(store.hash(key)));
+    fn of<'k>(
+        store: &'a MemoryStore,
+        owner: u64,
+        keys: impl Iterator<Item = &'k [u8]>,
+        grace: u64,
+        steady: u64,
+    ) -> View<'a> {
+        let wanted = keys.fold(0, |wanted, key| wanted | 1_u32 << shard_of(store.hash(owner, key)));
         let tables = std::array::from_fn(|shard| (wanted >> shard & 1 == 1).then(|| store.table(shard)));
-        View { store, tables, wall: wall_micros(), grace }
+        View { store, owner, tables, now: Now { wall: wall_micros(), steady }, grace }
     }
 
     fn entry(&self, key: &[u8]) -> Option<&Entry> {
-        let hash = self.store.hash(key);
+        let hash = self.store.hash(self.owner, key);
         let table = self.tables[shard_of(hash)].as_ref();
         debug_assert!(table.is_some(), "a twin reads a key that its operation does not name");
-        table?.entries.find(hash, |entry| *entry.key == *key)
+        table?.entries.find(hash, |entry| entry.is(self.owner, key))
     }
 
     fn live(&self, key: &[u8]) -> Option<&Entry> {
-        self.entry(key).filter(|entry| entry.is_live(self.wall))
+        self.entry(key).filter(|entry| entry.is_live(self.now.wall))
     }
 
     fn entry_mut(&mut self, key: &[u8]) -> Option<&mut Entry> {
-        let hash = self.store.hash(key);
-        self.tables[shard_of(hash)].as_mut()?.entries.find_mut(hash, |entry| *entry.key == *key)
+        let (owner, hash) = (self.owner, self.store.hash(self.owner, key));
+        self.tables[shard_of(hash)].as_mut()?.entries.find_mut(hash, |entry| entry.is(owner, key))
+    }
+
+    /// Adds an entry that is not there.
+    fn add(&mut self, entry: Entry) {
+        let (hash, store, wall) = (self.store.hash(self.owner, &entry.key), self.store, self.now.wall);
+        let table = self.tables[shard_of(hash)].as_mut();
+        debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
+        if let Some(table) = table {
+            table.insert(store.secrets, hash, entry, wall);
+        }
+    }
+
+    fn forget(&mut self, key: &[u8]) {
+        let (owner, hash) = (self.owner, self.store.hash(self.owner, key));
+        if let Some(table) = &mut self.tables[shard_of(hash)] {
+            table.remove(hash, owner, key);
+        }
+    }
+
+    /// Counts what a key of a bounded store takes now, and makes room if that is too much.
+    fn account(&mut self, key: &[u8]) {
+        let (Some(bound), now) = (self.store.bound, self.now) else { return };
+        let Some(entry) = self.entry_mut(key) else { return };
+        entry.noted.get_or_insert_default();
+        let size = entry.size();
+        let before = entry.noted.as_mut().map_or(0, |noted| std::mem::replace(&mut noted.size, size));
+        if let Some(table) = &mut self.tables[shard_of(self.store.hash(self.owner, key))] {
+            table.bytes = table.bytes + size - before;
+            if table.entries.len() > bound.keys || table.bytes > bound.bytes {
+                table.make_room(bound, now);
+            }
+        }
     }
 
     fn put(&mut self, key: &[u8], kept: Kept, expires: Option<u64>, grace: u64) {
@@ -265,12 +453,7 @@ impl<'a> View<'a> {
             (entry.kept, entry.expires, entry.grace) = (kept, expires, grace);
             return;
         }
-        let (hash, store, wall) = (self.store.hash(key), self.store, self.wall);
-        let table = self.tables[shard_of(hash)].as_mut();
-        debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
-        if let Some(table) = table {
-            table.insert(store.secrets, hash, Entry { key: key.into(), kept, expires, grace }, wall);
-        }
+        self.add(Entry { kept, expires, grace, ..Entry::empty(self.owner, key) });
     }
 }
 
@@ -284,11 +467,11 @@ impl Space for View<'_> {
     }
 
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64) {
-        self.put(key, Kept::Text(value), end(self.wall, ttl), self.grace);
+        self.put(key, Kept::Text(value), end(self.now.wall, ttl), self.grace);
     }
 
     fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>> {
-        let wall = self.wall;
+        let wall = self.now.wall;
         match self.entry_mut(key).filter(|entry| entry.is_live(wall)).map(|entry| &mut entry.kept) {
             None => Ok(None),
             Some(Kept::Object(object)) => Ok(Some(&mut **object)),
@@ -297,11 +480,11 @@ impl Space for View<'_> {
     }
 
     fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64) {
-        self.put(key, Kept::Object(object), end(self.wall, ttl), self.grace);
+        self.put(key, Kept::Object(object), end(self.now.wall, ttl), self.grace);
     }
 
     fn keep(&mut self, key: &[u8], ttl: u64) {
-        let (expires, grace) = (end(self.wall, ttl), self.grace);
+        let (expires, grace) = (end(self.now.wall, ttl), self.grace);
         if let Some(entry) = self.entry_mut(key) {
             (entry.expires, entry.grace) = (expires, grace);
         }
@@ -314,7 +497,7 @@ impl Space for View<'_> {
     }
 
     fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64) {
-        let end = (end(self.wall, ttl), self.grace);
+        let end = (end(self.now.wall, ttl), self.grace);
         if let Some(Entry { kept: Kept::Text(value), expires, grace, .. }) = self.entry_mut(key) {
             let (from, to) = (from as usize, from as usize + bytes.len());
             value.resize(value.len().max(to), 0);
@@ -325,11 +508,26 @@ impl Space for View<'_> {
 
     fn delete(&mut self, key: &[u8]) -> bool {
         let existed = self.live(key).is_some();
-        let hash = self.store.hash(key);
-        if let Some(table) = &mut self.tables[shard_of(hash)] {
-            table.remove(hash, key);
+        match self.entry_mut(key) {
+            // What is known of it stays.
+            Some(entry) if entry.noted.is_some() => {
+                (entry.kept, entry.expires, entry.grace) = (Kept::Text(Vec::new()), Some(0), 0);
+            }
+            _ => self.forget(key),
         }
         existed
+    }
+
+    fn known(&self, key: &[u8]) -> Option<(&Known, u64)> {
+        Some((&self.entry(key)?.noted.as_ref()?.known, self.now.steady))
+    }
+
+    fn weigh(&mut self, key: &[u8], share: u8) {
+        if self.store.bound.is_some()
+            && let Some(entry) = self.entry_mut(key)
+        {
+            entry.noted.get_or_insert_default().share = share;
+        }
     }
 
     fn plant(&mut self, key: &[u8], value: Planted) {
@@ -349,7 +547,7 @@ impl Space for View<'_> {
     fn ttl(&self, key: &[u8]) -> i64 {
         match self.live(key) {
             None => -2,
-            Some(entry) => entry.expires.map_or(-1, |at| (at.saturating_sub(self.wall) / 1_000) as i64),
+            Some(entry) => entry.expires.map_or(-1, |at| (at.saturating_sub(self.now.wall) / 1_000) as i64),
         }
     }
 }

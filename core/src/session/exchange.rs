@@ -272,6 +272,11 @@ impl Exchange {
             // left, the estimate of the server's was off and is mended now.
             return self.again(self.timed_out("arrived at the server too late and was not done"), Duration::ZERO);
         }
+        if let Some(stand_in) = self.session.stand_in {
+            let steady = self.session.steady_time();
+            let told = fields.get(2..).unwrap_or_default();
+            self.operation.tells(told, &mut |key, lesson| stand_in.learn(key, lesson, steady));
+        }
         let result = self.read(&mut fields, Source::Redis);
         result.iter().for_each(|answer| self.operation.answered(answer));
         self.note(&result);
@@ -281,16 +286,13 @@ impl Exchange {
     /// The script ran: shows those who were refused what works again.
     fn note(&self, result: &Result<Answer>) {
         let Some(node) = &self.node else { return };
-        let (refusal_breaker, stand_in) = (&node.refusal_breaker, &self.session.engine().stand_in);
-        if !refusal_breaker.is_on() && !stand_in.is_in_use() {
+        let refusal_breaker = &node.refusal_breaker;
+        if !refusal_breaker.is_on() {
             return;
         }
         let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
         if wrote || self.pass != Pass::Glance {
             refusal_breaker.ran(self.operation.mutates(), wrote);
-        }
-        if wrote {
-            stand_in.redis_wrote(&*self.operation);
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub prefix: String,
     pub timeout: Duration,
     pub on_error: OnError,
+    /// What decides while Redis cannot, with `on_error = local`.
+    pub stand_in: Option<StandIn>,
     /// Microseconds.
     pub request_memory: u64,
     /// For how many microseconds a denial is remembered at most.
@@ -50,9 +52,9 @@ impl Session {
         self.engine.get_or_init(|| Engine::new(self))
     }
 
-    /// The time by which permits that were taken ahead end, in microseconds: a clock that never goes back, and goes on while
-    /// the machine sleeps.
-    pub fn purse_time(&self) -> u64 {
+    /// The time by which permits that were taken ahead end, and what Redis counted, in microseconds: a clock that never goes
+    /// back, and goes on while the machine sleeps.
+    pub fn steady_time(&self) -> u64 {
         self.test_time.get().unwrap_or_else(boot_micros)
     }
 
@@ -92,7 +94,6 @@ pub(crate) struct Engine {
     pub route: Route,
     /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
     pub memory: Part,
-    pub stand_in: StandIn,
     /// The idle subscriptions of threads that wait.
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
@@ -115,7 +116,6 @@ impl Engine {
             hang_up: session.hang_up,
             route: Route::new(&session.endpoint),
             memory,
-            stand_in: StandIn::default(),
             subscriptions: IdleSubscriptions::default(),
             holdings: Holdings::default(),
             waiting: Arc::default(),

@@ -21,6 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     charge,
     refund,
     lease_life: Some(to_the_end),
+    fades_over: super::at_once,
     remaining,
     reset_after,
 };

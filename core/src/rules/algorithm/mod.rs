@@ -115,6 +115,9 @@ pub(crate) struct Definition {
     /// How long permits that were charged ahead of their use may wait for it: given what `reset_after` was told and how many
     /// are taken at once at most. None if what the algorithm promises would not hold.
     pub lease_life: Option<fn(&Rule, u64, u64) -> u64>,
+    /// Over which last part of this `reset_after` what was used fades evenly: never faster than it does, whatever was charged
+    /// when. 0 if all of it may end at once.
+    pub fades_over: fn(&Rule, u64) -> u64,
     pub remaining: fn(&Rule, &Words, &Moment) -> u64,
     pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
 }
@@ -153,6 +156,11 @@ fn carry_nothing(_rule: &Rule, _words: &mut Words, _kept: Rate, _now: u64) {}
 /// To the end of the window in which they were charged, less a thousandth: the clocks of two machines run apart.
 fn to_the_end(_rule: &Rule, reset_after: u64, _most: u64) -> u64 {
     reset_after - reset_after.div_ceil(1_000)
+}
+
+/// Where all that was used may end at once.
+fn at_once(_rule: &Rule, _reset_after: u64) -> u64 {
+    0
 }
 
 /// A charge from the future is of now: the clock went back.

@@ -22,6 +22,7 @@ pub(super) const DEFINITION: Definition = Definition {
     charge,
     refund,
     lease_life: None,
+    fades_over: super::at_once,
     remaining,
     reset_after,
 };

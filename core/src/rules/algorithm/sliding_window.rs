@@ -21,6 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     charge,
     refund,
     lease_life: None,
+    fades_over,
     remaining,
     reset_after,
 };
@@ -119,6 +120,11 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     if *current == 0 && *previous == 0 {
         *last = 0;
     }
+}
+
+fn fades_over(rule: &Rule, reset_after: u64) -> u64 {
+    // The current window's share falls over all of the next one; the previous one's is gone when that begins.
+    reset_after.min(rule.period())
 }
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {

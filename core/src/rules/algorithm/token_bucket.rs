@@ -24,6 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
     charge,
     refund,
     lease_life: Some(lease_life),
+    fades_over,
     remaining,
     reset_after,
 };
@@ -166,6 +167,10 @@ const LONGEST_LEASE: u64 = 1_000_000;
 fn lease_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
     let filled = tokens(rule, most) / denominator(rule);
     filled.min(u128::from(LONGEST_LEASE)) as u64
+}
+
+fn fades_over(_rule: &Rule, reset_after: u64) -> u64 {
+    reset_after
 }
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {

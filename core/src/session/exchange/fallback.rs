@@ -20,11 +20,17 @@ impl Exchange {
             OnError::Raise => None,
             OnError::Open => fallback(Source::Open),
             OnError::Closed => fallback(Source::Closed),
-            OnError::Local if self.operation.may_run_locally() => {
-                let engine = self.session.engine();
-                let mut reply = engine.stand_in.run(&*self.operation, self.session.test_time.get())?;
-                Some(self.read(&mut reply, Source::Local)?)
-            }
+            OnError::Local if self.operation.may_run_locally() => match self.session.stand_in {
+                Some(stand_in) => {
+                    let (time, steady) = (self.session.test_time.get(), self.session.steady_time());
+                    match stand_in.run(&*self.operation, time, steady)? {
+                        Some(mut reply) => Some(self.read(&mut reply, Source::Local)?),
+                        // It counts more than there is room for.
+                        None => fallback(Source::Local),
+                    }
+                }
+                None => None,
+            },
             OnError::Local => None,
         };
         answer.ok_or(error)
