@@ -39,6 +39,8 @@ class Faults:
     spread: float = 0.0
     # Connections are accepted, and nothing passes.
     mute: bool = False
+    # Nobody is let in; those who are in stay until `hang_up`.
+    down: bool = False
     # Replies wait until this is over.
     held: bool = False
 
@@ -118,6 +120,9 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self.faults.down:
+                client.close()
+                continue
             try:
                 server = socket.create_connection(("127.0.0.1", self.upstream), timeout=5)
             except OSError:
@@ -139,6 +144,8 @@ class Proxy:
             ]
             # Known before anything passes: whoever was answered over it can hang up on it.
             self._pairs.append(pair)
+            if self.faults.down:
+                pair.shut()
             for thread in pair.threads:
                 thread.start()
 
