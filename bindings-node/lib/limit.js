@@ -38,10 +38,29 @@ function limiterOf(name, policy) {
   if (limiter === undefined) {
     client ??= new Client()
     limiter = client.limiter(name, policy)
-    if (limiters.size === MOST) limiters.clear()
+    if (limiters.size === MOST) {
+      limiters.clear()
+      warn(name)
+    }
     limiters.set(id, limiter)
   }
   return limiter
+}
+
+let warned = false
+
+/**
+ * Once: limiters are made of what users send.
+ * @param {string} name
+ */
+function warn(name) {
+  if (warned) return
+  warned = true
+  const message =
+    `more than ${MOST} limiters of different names or policies were asked for in this process, lately ` +
+    `${JSON.stringify(name)}: they are made again each time, and their names fill metrics. Give the limiter a fixed ` +
+    'name, and put what users send (a path, an id) into the key'
+  process.emitWarning(message, { type: 'QuotalockWarning', code: 'QUOTALOCK_LIMITERS' })
 }
 
 module.exports = { limit }

@@ -30,6 +30,7 @@ use crate::registry::{self, Handle};
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings, given_ms};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
 use crate::stock_pairs::StockPairs;
+use crate::unkept;
 
 /// The properties of the class.
 pub const PROPERTIES: &[Property] = &[("server", Type::Text), ("prefix", Type::Text)];
@@ -91,8 +92,14 @@ impl Client {
         let (name, scope, enforce) = (name.utf8(1, "name")?, scope.bytes(3)?, enforce.get(4)?);
         let lease = lease.0.map(|lease| lease.unsigned(5, "lease")).transpose()?;
         let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce, lease };
-        let limiter = self.0.shared()?.limiters.limiter_with(&name, &policy.text(2)?, options)?;
-        Ok(Limiter::object(limiter, self.0.clone()))
+        let shared = self.0.shared()?;
+        let limiter = shared.limiters.limiter_with(&name, &policy.text(2)?, options)?;
+        let (limiter, warning) = (Limiter::object(limiter, self.0.clone()), shared.limiters.warning());
+        drop((name, shared));
+        match warning {
+            Some(message) => unkept::advise(message, limiter),
+            None => Ok(limiter),
+        }
     }
 
     /// Charges several keys, each by its own limiter, if all of them admit it, else none.

@@ -16,22 +16,28 @@ use crate::lock_options::{NO_LABEL, TTL_MS};
 use crate::policy::PolicyArgument;
 use crate::registry::{self, Handle};
 use crate::settings::{Arguments, Settings};
+use crate::unkept;
 
 /// Whether `key` is admitted, charged if so.
 #[php_function]
 #[php(name = "Quotalock\\limit", defaults(cost = 1))]
 pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome<bool> {
-    let op = {
+    let (decided, warning) = {
         let (name, key) = (name.utf8(1, "name")?, key.bytes(2)?);
         let cost = cost.unsigned(4, "cost")?;
         let shared = registry::client(&Settings::of(Arguments::default()), false)?;
         let limiter = shared.limiters.limiter(&name, &policy.text(3)?)?;
-        if let Some(decision) = limiter.consume_at_once(&key, cost) {
-            return Ok(decision?.allowed);
-        }
-        limiter.consume(&key, cost)?
+        let decided = match limiter.consume_at_once(&key, cost) {
+            Some(decision) => Ok(decision?.allowed),
+            None => Err(limiter.consume(&key, cost)?),
+        };
+        (decided, shared.limiters.warning())
     };
-    call::run(op).map(|decision| decision.allowed)
+    let decided = match warning {
+        Some(message) => unkept::advise(message, decided)?,
+        None => decided,
+    };
+    decided.or_else(|op| call::run(op).map(|decision| decision.allowed))
 }
 
 /// Makes a handle for a mutex over several independent servers, one for each client.

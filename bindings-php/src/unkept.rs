@@ -4,7 +4,7 @@ use std::ffi::{CString, c_int};
 use std::panic::AssertUnwindSafe;
 
 use ext_php_rs::ffi::{
-    E_WARNING, ZEND_INTERNAL_FUNCTION, ext_php_rs_executor_globals, php_error_docref, zend_execute_data,
+    E_USER_WARNING, E_WARNING, ZEND_INTERNAL_FUNCTION, ext_php_rs_executor_globals, php_error_docref, zend_execute_data,
 };
 use ext_php_rs::zend::{ExecutorGlobals, bailout, try_catch};
 
@@ -44,13 +44,22 @@ pub fn is_returned() -> bool {
     instruction.is_some_and(|by| CALLS.contains(&by.opcode) && by.result_type == UNUSED)
 }
 
-/// Warns, as PHP does of what is surely not meant, and passes on what was there. Apart from that, whoever calls this must hold
+/// Warns, as PHP does of what is surely not meant, and passes on what was there. Apart from that, the caller of this must hold
 /// nothing that needs dropping.
 pub fn warn<T>(message: String, kept: T) -> Outcome<T> {
+    report(E_WARNING, message, kept)
+}
+
+/// As [`warn`], of what may be meant: `E_USER_WARNING`.
+pub fn advise<T>(message: String, kept: T) -> Outcome<T> {
+    report(E_USER_WARNING, message, kept)
+}
+
+fn report<T>(level: u32, message: String, kept: T) -> Outcome<T> {
     let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
     // SAFETY: the format takes this one string, which outlives the call. The number fits.
     let warned = try_catch(AssertUnwindSafe(|| unsafe {
-        php_error_docref(std::ptr::null(), E_WARNING as c_int, c"%s".as_ptr(), message.as_ptr());
+        php_error_docref(std::ptr::null(), level as c_int, c"%s".as_ptr(), message.as_ptr());
     }));
     drop(message);
     if warned.is_err() {

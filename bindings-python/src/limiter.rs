@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyUserWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -67,6 +68,10 @@ impl Client {
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
         let limiter = self.limiters().limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        if let Some(message) = self.limiters().warning() {
+            let message = std::ffi::CString::new(message).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)?;
+        }
         match limiter.consume_at_once(&key.0, cost.0) {
             Some(decision) => decided(py, decision),
             None => self.carrier().make(py, limiter.consume(&key.0, cost.0)),

@@ -1,9 +1,10 @@
 //! The limiters behind a one-line `limit()`, which names its limiter and policy anew in each call.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::error::Result;
+use crate::base::error::{Result, shown};
 use crate::base::fork::ForkCell;
 use crate::client::Client;
 use crate::limiter::{Limiter, LimiterOptions};
@@ -13,24 +14,32 @@ use crate::rules::policy::Policy;
 const KEPT: usize = 1_024;
 
 /// A client that keeps the limiters it was asked for, by name, options and policy: up to 1,024, then all are forgotten
-/// and it begins anew. What a limiter counts is not in here, so nothing is lost with one. Threads may share it; a forked
-/// process begins with an empty one.
+/// and it begins again; the user is to be [warned](LimiterCache::warning) of that once. What a limiter counts is not in here, so
+/// nothing is lost with one. Threads may share it; a forked process begins with an empty one.
 pub struct LimiterCache {
     client: Client,
     known: ForkCell<Mutex<Known>>,
+    filled: AtomicU8,
 }
+
+/// It was never full; its user is to be warned that it was; its user was warned.
+const ROOM: u8 = 0;
+const TO_WARN: u8 = 1;
+const WARNED: u8 = 2;
 
 #[derive(Default)]
 struct Known {
     limiters: HashMap<Box<[u8]>, Limiter>,
     /// The name, options and policy that are looked for; kept, so that a limiter that is known costs no allocation.
     wanted: Vec<u8>,
+    /// The name of the limiter that there was no room for.
+    last: String,
 }
 
 impl LimiterCache {
     /// Makes an empty cache.
     pub fn new(client: Client) -> LimiterCache {
-        LimiterCache { client, known: ForkCell::new() }
+        LimiterCache { client, known: ForkCell::new(), filled: AtomicU8::new(ROOM) }
     }
 
     /// The client whose limiters these are.
@@ -53,7 +62,7 @@ impl LimiterCache {
     /// Those of [`Policy::parse`] and [`Client::limiter_with`].
     pub fn limiter_with(&self, name: &str, policy: &str, options: LimiterOptions) -> Result<Limiter> {
         let mut known = self.known.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { limiters, wanted } = &mut *known;
+        let Known { limiters, wanted, last } = &mut *known;
         wanted.clear();
         wanted.extend_from_slice(&[u8::from(options.enforce), u8::from(options.scope.is_some())]);
         // With their lengths in front, no name, scope and policy look like others.
@@ -69,9 +78,26 @@ impl LimiterCache {
         let limiter = self.client.limiter_with(name, Policy::parse(policy)?, options)?;
         if limiters.len() >= KEPT {
             limiters.clear();
+            if self.filled.compare_exchange(ROOM, TO_WARN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                name.clone_into(last);
+            }
         }
         limiters.insert(wanted.as_slice().into(), limiter.clone());
         Ok(limiter)
+    }
+
+    /// What to warn the user of, once, after the cache was full: limiters are made of what users send.
+    pub fn warning(&self) -> Option<String> {
+        if self.filled.load(Ordering::Relaxed) != TO_WARN || self.filled.swap(WARNED, Ordering::Relaxed) != TO_WARN {
+            return None;
+        }
+        let known = self.known.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(format!(
+            "more than {KEPT} limiters of different names, policies or options were asked for in this process, lately \"{}\": \
+             they are made again each time, and their names fill metrics. Give the limiter a fixed name, and put what users \
+             send (a path, an id) into the key",
+            shown(known.last.as_bytes())
+        ))
     }
 }
 
@@ -99,7 +125,12 @@ mod tests {
         assert_eq!((left("a"), left("a"), size(&cache)), (4_999, 4_998, 1));
         (1..KEPT).for_each(|number| assert_eq!(left(&number.to_string()), 4_999));
         assert_eq!(size(&cache), KEPT);
+        assert_eq!(cache.warning(), None);
         assert_eq!((left("one more"), size(&cache)), (4_999, 1));
+        let warning = cache.warning().unwrap();
+        assert!(warning.contains("1024") && warning.contains("one more"), "{warning}");
+        (0..2 * KEPT).for_each(|number| assert!(left(&number.to_string()) < 5_000));
+        assert_eq!(cache.warning(), None, "once");
         assert_eq!(left("a"), 4_997, "what was forgotten was not what was counted");
     }
 

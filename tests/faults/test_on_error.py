@@ -31,7 +31,7 @@ def check_recovery(worker: Worker, server: Server) -> None:
         while answer.get("result", {}).get("source") != "redis":
             assert time.monotonic() < end + stalls.worst, f"not back at Redis within 1.1 s: {answer}"
             answer = consume(worker)
-    # Redis knows nothing of what was decided without it.
+    # Redis learns nothing of what was decided without it.
     assert [rule["remaining"] for rule in answer["result"]["rules"]] == [4, 49]
 
 
@@ -94,10 +94,11 @@ def test_local_holds_the_same_policy(worker: Worker, away: Server) -> None:
     assert worker.decide("refund", **LIMITER, key="k", amount=2)["remaining"] == 2
     assert worker.decide("peek", **LIMITER, key="k", cost=1)["source"] == "local"
     check_recovery(worker, away)
-    # A second absence begins anew: what stood in for the first one is forgotten.
+    # A second absence goes on: three that were counted here, and one by Redis.
     away.stop()
     remaining = consume(worker)["result"]["remaining"]
-    assert remaining == 4
+    assert remaining == 0
+    assert consume(worker)["result"]["allowed"] is False
 
 
 def test_frozen_server_is_answered_for_like_an_absent_one(worker: Worker, server: Server) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from typing import Any, Generic, NamedTuple, TypeVar
+from warnings import warn
 
 from . import _native, aio
 from ._errors import InvalidArgument
@@ -64,12 +65,27 @@ def checked_client(client: object, kind: type[Client], where: str) -> Client:
     return client
 
 
+# More than a program has: one that makes limiters of what its users send must not fill the memory.
+_LIMITERS = 4096
+
+
 class Limiters:
-    """The limiters of a client, made once for each name, policy and lease."""
+    """The limiters of a client, made once for each name, policy and lease: 4,096 of them, then the one asked for longest ago
+    is made again when it is needed, and that is warned of once."""
 
     def __init__(self, client: Any, scope: str | None, enforce: bool) -> None:  # noqa: ANN401
-        @lru_cache(maxsize=4096)
+        warned = False
+
+        @lru_cache(maxsize=_LIMITERS)
         def made(name: str, policy: str, lease: int | None = None) -> Any:  # noqa: ANN401
+            nonlocal warned
+            if not warned and made.cache_info().currsize >= _LIMITERS:
+                warned = True
+                warn(
+                    f"more than {_LIMITERS} limiters of different names and policies are in use, lately {name!r}: they are "
+                    "made again each time. Give the limit a fixed name, and put what users send into the key",
+                    stacklevel=3,
+                )
             return client.limiter(name, policy, scope, enforce, lease)
 
         self.get = made

@@ -24,7 +24,10 @@ pub enum OnError {
     Open,
     /// Deny.
     Closed,
-    /// Decide by the same policy in this process' memory until Redis is back.
+    /// Decide by the same policy in this process' memory until Redis works again, beginning with what Redis answered last about the
+    /// key. All clients of the process count together, and what was counted stays counted until its window ends: so each
+    /// process admits at most one allowance by itself. Up to 65,536 keys and 32 MiB; those that used the smallest share of
+    /// their limit are forgotten first.
     Local,
 }
 

@@ -17,7 +17,20 @@ impl State<'_> {
     /// How much of a rule Redis counted.
     fn known<'k>(&self, space: &'k dyn Space, i: usize) -> Option<KnownUse<'k>> {
         let (known, now) = space.known(self.key)?;
-        known.of(rule_name(&self.policy.rules()[i]), now)
+        let rule = &self.policy.rules()[i];
+        // A bucket has it in its words.
+        known.of(rule_name(rule), now).filter(|_| !rule.algorithm().definition().has_capacity())
+    }
+
+    /// Has the buckets follow what Redis said of them: two that fill side by side would fill twice as fast.
+    pub fn follow(&mut self, space: &dyn Space) {
+        let Some((known, now)) = space.known(self.key) else { return };
+        for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
+            if let (Some(bucket), Some(known)) = (&rule.algorithm().definition().bucket, known.of(rule_name(rule), now))
+            {
+                (bucket.follow)(rule, words, self.now, known.amount, known.left());
+            }
+        }
     }
 
     /// For how long the key is blocked.

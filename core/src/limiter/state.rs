@@ -18,7 +18,7 @@ pub(super) struct State<'a> {
     pub policy: &'a Policy,
     pub key: &'a [u8],
     pub now: u64,
-    words: Vec<Words>,
+    pub words: Vec<Words>,
     log: Log,
     pub block_length: u64,
     pub block_until: u64,
@@ -86,6 +86,7 @@ impl<'a> State<'a> {
             // What came back may have made rules as new.
             state.holds.uncount(state.over());
         }
+        state.follow(space);
         Ok(state)
     }
 

@@ -21,7 +21,7 @@ const POLICIES: [&str; 7] = [
     "token-bucket 7/10s",
     "token-bucket 3/10s capacity 9",
     "sliding-log 7/10s",
-    "3/s;sliding-window 7/10s;token-bucket 20/min",
+    "calendar-window 3/s;sliding-window 7/10s;token-bucket 20/min",
 ];
 
 struct Dice(u64);
@@ -75,12 +75,18 @@ fn what_is_admitted_after_redis_answer_the_policy_would_have_admitted_too() {
         for seed in 1..=400 {
             let (server, table, mut dice) = (MemoryStore::default(), table(), Dice(seed * 7_919));
             let mut now = START + dice.below(20 * SECOND);
+            let mut end = now;
             for _ in 0..dice.below(12) {
                 now += dice.below(3 * SECOND);
-                redis(&server, &table, &call(&limiter, Verb::Consume, 1 + dice.below(3)), now);
+                let told = redis(&server, &table, &call(&limiter, Verb::Consume, 1 + dice.below(3)), now);
+                end = now + told.reset_after;
             }
             for _ in 0..25 {
                 now += dice.below(3 * SECOND);
+                // A fixed window that opens here ends at another time than the one that Redis opened.
+                if policy == POLICIES[0] && now >= end {
+                    break;
+                }
                 let consume = call(&limiter, Verb::Consume, 1 + dice.below(3));
                 let decision = local(&table, &consume, now);
                 if decision.allowed {
@@ -92,7 +98,7 @@ fn what_is_admitted_after_redis_answer_the_policy_would_have_admitted_too() {
                 }
             }
         }
-        assert!(admitted > 1_000, "{policy}: only {admitted} were admitted");
+        assert!(admitted > 300, "{policy}: only {admitted} were admitted");
     }
 }
 

@@ -62,6 +62,9 @@ pub(crate) struct Bucket {
     pub filled: fn(&Words) -> Filled,
     /// When it will have filled again what another rate fills at this time. In Lua a part of `carry`.
     pub refilled: fn(&Rule, Rate, &Words, Filled) -> Filled,
+    /// Is not fuller than another bucket of this rule that has `used` so much, and is full after `left`: what is charged from
+    /// now on is filled after what the other one has used. Not in Lua.
+    pub follow: fn(&Rule, &mut Words, now: u64, used: u64, left: u64),
 }
 
 /// What is done with the words of a rule that has a log; in Lua the sections of these names.

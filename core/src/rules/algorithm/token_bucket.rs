@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     lua: include_str!("../../../scripts/limit/token_bucket.lua"),
     words: &["tat", "part", "last"],
     fresh: &[0],
-    bucket: Some(Bucket { filled, refilled }),
+    bucket: Some(Bucket { filled, refilled, follow }),
     log: None,
     ends: Some(ends),
     carry,
@@ -106,6 +106,14 @@ fn filled(words: &Words) -> Filled {
 /// What was filled before the last charge stays as it was.
 fn refilled(rule: &Rule, kept: Rate, words: &Words, filled: Filled) -> Filled {
     if filled.at > words[2] { refilled_since(rule, kept, words[2], filled) } else { filled }
+}
+
+fn follow(rule: &Rule, words: &mut Words, now: u64, used: u64, left: u64) {
+    // Each is rounded up.
+    let other = (u128::from(left) * denominator(rule)).min(tokens(rule, used));
+    if other > ahead(rule, words, now) {
+        put(rule, words, now, other);
+    }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
