@@ -1,4 +1,7 @@
-"""Consumes one key in Python while Redis comes and goes: `worker.py URL POLICY SECONDS`; prints what was admitted, by source."""
+"""Consumes one key in Python while Redis comes and goes: `worker.py URL POLICY SECONDS`.
+
+Prints what was admitted, by source.
+"""
 
 from __future__ import annotations
 

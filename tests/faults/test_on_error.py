@@ -109,6 +109,7 @@ def test_frozen_server_is_answered_for_like_an_absent_one(worker: Worker, server
         answers = [consume(worker) for _ in range(60)]
     server.sigcont()
     assert {answer["result"]["source"] for answer in answers} == {"local"}
-    assert measure.admitted([{"cost": 1, **answer} for answer in answers]) == 5
+    # Redis has counted one of five.
+    assert measure.admitted([{"cost": 1, **answer} for answer in answers]) == 4
     assert measure.slowest_ms(answers) <= 650 + stalls.worst_ms
     assert measure.median_ms(answers) < 1

@@ -279,6 +279,18 @@ MUTANTS = [
         "ranks.sort_unstable();\n        ranks.reverse();",
     ),
     Mutant(
+        "limiters that are made of what users send are not warned of",
+        f"{RUST}/limiter_cache.rs",
+        "if self.filled.compare_exchange(ROOM, TO_WARN,",
+        "if self.filled.compare_exchange(WARNED, TO_WARN,",
+    ),
+    Mutant(
+        "a bucket without Redis fills next to what Redis counted, twice as fast",
+        f"{RUST}/limiter/state.rs",
+        "        state.follow(space);\n",
+        "",
+    ),
+    Mutant(
         "what is counted without Redis has no bound",
         f"{RUST}/memory/store.rs",
         "if table.entries.len() > bound.keys || table.bytes > bound.bytes {",

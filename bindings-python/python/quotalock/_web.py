@@ -70,8 +70,11 @@ _LIMITERS = 4096
 
 
 class Limiters:
-    """The limiters of a client, made once for each name, policy and lease: 4,096 of them, then the one asked for longest ago
-    is made again when it is needed, and that is warned of once."""
+    """The limiters of a client, made once for each name, policy and lease, and kept.
+
+    There is room for 4,096. A program that asks for more is warned once; then the one that was not used for longest makes
+    room, and is made again when it is needed. What it counts is not in here.
+    """
 
     def __init__(self, client: Any, scope: str | None, enforce: bool) -> None:  # noqa: ANN401
         warned = False
@@ -82,8 +85,8 @@ class Limiters:
             if not warned and made.cache_info().currsize >= _LIMITERS:
                 warned = True
                 warn(
-                    f"more than {_LIMITERS} limiters of different names and policies are in use, lately {name!r}: they are "
-                    "made again each time. Give the limit a fixed name, and put what users send into the key",
+                    f"more than {_LIMITERS} limiters of different names and policies are in use, lately {name!r}: "
+                    "they are made again each time. Give the limit a fixed name, and put what users send into the key",
                     stacklevel=3,
                 )
             return client.limiter(name, policy, scope, enforce, lease)
