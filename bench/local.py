@@ -63,8 +63,10 @@ def admitted(server: Server, command: list[str], processes: int, period: float, 
     server.command("FLUSHALL")
     with Proxy(server.port) as proxy, contextlib.ExitStack() as stack:
         words = [*command, proxy.url, f"{LIMIT}/hour", str(seconds)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        workers = [stack.enter_context(subprocess.Popen(words, **pipes)) for _ in range(processes)]
+        workers = [
+            stack.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            for _ in range(processes)
+        ]
         for worker in workers:
             assert worker.stdout is not None
             assert worker.stdout.readline() == "ready\n"

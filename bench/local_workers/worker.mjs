@@ -4,13 +4,14 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Client } from '../../bindings-node/index.mjs'
 
-const [url, policy, seconds] = process.argv.slice(2)
+const [url, policy = '', seconds] = process.argv.slice(2)
 // Several clients, which count as one process.
 const clients = Array.from({ length: 3 }, () => new Client(url, { timeoutMs: 500, onError: 'local' }))
 const limiters = clients.map((client) => client.limiter('flaps', policy))
 const input = createInterface({ input: process.stdin })
 console.log('ready')
 await once(input, 'line')
+/** @type {Record<string, number>} */
 const admitted = {}
 const end = performance.now() + 1_000 * Number(seconds)
 while (performance.now() < end) {

@@ -1,6 +1,7 @@
 <?php
 
-// Consumes one key in PHP while Redis comes and goes: `worker.php URL POLICY SECONDS`; prints what was admitted, by source.
+// Consumes one key in PHP while Redis comes and goes: `worker.php URL POLICY SECONDS`.
+// Prints what was admitted, by source.
 
 declare(strict_types=1);
 

@@ -96,8 +96,9 @@ MUTANTS = [
     Mutant(
         "the time of one test has what another client keeps forgotten",
         f"{RUST}/memory/store.rs",
-        "let now = time.unwrap_or(view.wall);",
-        "view.wall = time.unwrap_or(view.wall);\n        let now = view.wall;",
+        "let now = time.unwrap_or(view.now.wall);\n        operation.twin(&mut view, now)\n",
+        "view.now.wall = time.unwrap_or(view.now.wall);\n        let now = view.now.wall;\n"
+        "        operation.twin(&mut view, now)\n",
     ),
     Mutant(
         "the time of one test has what it decided at once forgotten",
@@ -108,7 +109,7 @@ MUTANTS = [
     Mutant(
         "what is over in memory is never looked for",
         f"{RUST}/memory/store.rs",
-        "self.entries.retain(|entry| entry.is_live(wall));",
+        "self.entries.retain(|entry| entry.noted.is_some() || entry.is_live(wall));",
         "",
     ),
     Mutant(
@@ -245,8 +246,8 @@ MUTANTS = [
     Mutant(
         "each client counts by itself while Redis is down",
         f"{RUST}/memory/stand_in.rs",
-        "StandIn { server: digest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) }",
-        "StandIn { server: digest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) ^ crate::base::clock::boot_micros() }",
+        "|bytes| u64::from_le_bytes(*bytes)) }",
+        "|bytes| u64::from_le_bytes(*bytes) ^ crate::base::clock::boot_micros()) }",
     ),
     Mutant(
         "what was counted without Redis is forgotten when Redis answers",

@@ -73,7 +73,9 @@ MUTANTS = [
         ".filter(|time| *time > 0)",
         "",
         also=(
-            Edit(f"{RUST}/limiter/lease.rs", "left.end.checked_sub(session.purse_time())", "Some(u64::from(u32::MAX))"),
+            Edit(
+                f"{RUST}/limiter/lease.rs", "left.end.checked_sub(session.steady_time())", "Some(u64::from(u32::MAX))"
+            ),
             Edit(f"{RUST}/state/purse.rs", "purse.left > 0 && now < purse.end", "purse.left > 0 && now > 0"),
         ),
     ),

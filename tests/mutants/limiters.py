@@ -368,7 +368,7 @@ MUTANTS = [
         "if N_1 == 1 and left_1 < taken then",
         Edit(
             f"{RUST}/limiter/twin.rs",
-            "(0..self.rule_count()).map(|i| self.remaining(space, i)).fold(most",
+            "(0..self.rule_count()).map(|i| self.left(space, i)).fold(most",
             "(0..1).map(|i| self.remaining(space, i)).fold(most",
         ),
     ),

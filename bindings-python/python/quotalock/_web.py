@@ -72,8 +72,8 @@ _LIMITERS = 4096
 class Limiters:
     """The limiters of a client, made once for each name, policy and lease, and kept.
 
-    There is room for 4,096. A program that asks for more is warned once; then the one that was not used for longest makes
-    room, and is made again when it is needed. What it counts is not in here.
+    There is room for 4,096. A program that asks for more is warned once; then the one that was not used for longest
+    makes room, and is made again when it is needed. What it counts is not in here.
     """
 
     def __init__(self, client: Any, scope: str | None, enforce: bool) -> None:  # noqa: ANN401
