@@ -369,7 +369,7 @@ MUTANTS = [
         Edit(
             f"{RUST}/limiter/twin.rs",
             "(0..self.rule_count()).map(|i| self.left(space, i)).fold(most",
-            "(0..1).map(|i| self.remaining(space, i)).fold(most",
+            "(0..1).map(|i| self.left(space, i)).fold(most",
         ),
     ),
     Mutant(
