@@ -6,6 +6,7 @@ import http.server
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,10 +147,12 @@ def test_the_incident_heals(surface: Surface, store_url: str, prefix: str) -> No
 def test_on_error_answers_in_place_of_redis(surface: Surface, on_error: str, allowed: bool) -> None:
     client = surface.module.Client("redis://127.0.0.1:1", on_error=on_error)
     checkout = client.limiter("checkout", "1/minute")
-    decision = surface.call(checkout.consume, "user:42")
+    # All clients of the process count together.
+    key = f"user:{uuid.uuid4()}"
+    decision = surface.call(checkout.consume, key)
     assert (decision.allowed, decision.source) == (allowed, on_error)
     with pytest.raises(quotalock.Unavailable):
-        surface.call(checkout.block, "user:42", 60)
+        surface.call(checkout.block, key, 60)
 
 
 def test_require_raises_with_its_decision(surface: Surface) -> None:
