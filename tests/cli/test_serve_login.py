@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -9,6 +10,8 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -73,14 +76,45 @@ def test_guesses_are_limited(serving: Serving) -> None:
         answer = serving.login(token)
         assert (answer.status, answer.code) == (429, "too_many_attempts")
         assert 0 < int(answer.headers["retry-after"]) <= 60
-    # The same for who guesses at /metrics.
-    assert serving.get("/metrics", Authorization=f"Bearer {TOKEN}").status == 429
+    # The same for who guesses at /metrics, but a scrape with the token is not locked out by those of others.
+    assert serving.get("/metrics", Authorization="Bearer x").status == 429
+    assert serving.get("/metrics", Authorization=f"Bearer {TOKEN}").status == 200
 
 
 def test_guesses_at_metrics_are_counted_too(serving: Serving) -> None:
     for _ in range(5):
         assert serving.get("/metrics", Authorization="Bearer x").status == 401
     assert serving.login().status == 429
+
+
+def test_a_flood_of_guesses_locks_no_scrape_out_and_stays_slow(serving: Serving) -> None:
+    for _ in range(5):
+        serving.get("/metrics", Authorization="Bearer x")
+    began, guesses = time.monotonic(), 0
+    with ThreadPoolExecutor(8) as crowd:
+        flood = [crowd.submit(serving.get, "/metrics", Authorization=f"Bearer guess-{n}") for n in range(40)]
+        assert serving.get("/metrics", Authorization=f"Bearer {TOKEN}").status == 200
+        guesses = sum(guess.result().status == 429 for guess in flood)
+    assert guesses == 40
+    # 25 ms between two looks.
+    assert time.monotonic() - began >= 41 * 0.025
+
+
+def test_half_open_requests_delay_nobody(serving: Serving) -> None:
+    """Each would keep its place for 30 s."""
+    serving.login()
+    with ExitStack() as stack:
+        many = [stack.enter_context(socket.create_connection(("127.0.0.1", serving.port))) for _ in range(300)]
+        for one in many:
+            with contextlib.suppress(OSError):
+                one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        assert serving.get("/healthz").body == b"ok\n"
+        assert serving.get("/api/state").status == 200
+        # Those that came last wait for the rest of their requests: none ended by its own time.
+        one = many[-1]
+        one.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            one.recv(1)
 
 
 def test_scrapes_are_not(serving: Serving) -> None:

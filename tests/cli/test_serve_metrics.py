@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from console import until
 from member import Member
 from quotalock import Client
@@ -101,3 +103,26 @@ while True:
         shop.kill()
         serving.until("caches", lambda rows: rows[0]["hits_per_s"] == 0)
         assert serving.state["caches"][0]["entries"] == 1
+
+
+@pytest.mark.parametrize(("fails", "returns"), [("kill9", "start"), ("freeze", "thaw")])
+def test_what_a_server_that_does_not_answer_had_is_unknown_and_not_fine(fails: str, returns: str) -> None:
+    """Zeros would say that no key is stuck and nobody is denied."""
+    with closing(Member("redis-7.0")) as redis:
+        redis.start()
+        redis.ask("SET", "limit:buy:42", "-1")
+        with logged_in(redis.url) as serving:
+            before = serving.scanned()
+            assert before["scan"]["unknown_since_ms"] is None
+            assert samples(serving.metrics(), "quotalock_keys_unknown_since_timestamp_seconds") == {(): 0}
+            getattr(redis, fails)()
+            scan = serving.until("scan", lambda scan: scan["unknown_since_ms"])
+            assert scan["unknown_since_ms"] >= before["scan"]["at_ms"]
+            state = until(lambda: (now := serving.state)["nodes"] and now["problems"] and now)
+            assert any("is unknown since" in problem for problem in state["problems"])
+            text = serving.metrics()
+            assert samples(text, "quotalock_keys_unknown_since_timestamp_seconds")[()] > 0
+            for series in ("keys_stuck", "keys_limited", "locks_held", "limiter_keys", "keys_without_ttl"):
+                assert f"quotalock_{series}" not in text, series
+            getattr(redis, returns)()
+            serving.until("scan", lambda scan: scan["unknown_since_ms"] is None)

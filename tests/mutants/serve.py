@@ -8,6 +8,27 @@ SERVE = "cli/src/serve"
 TESTS = ("test_serve", "test_serve_login", "test_serve_load", "test_serve_metrics")
 MUTANTS = [
     Mutant(
+        "wrong tokens of others lock a scrape out that has the right one",
+        f"{SERVE}/web.rs",
+        "is_locked_out && site.sessions.show_slowly(token).await",
+        "false",
+        suites=("cli",),
+    ),
+    Mutant(
+        "half-open requests keep their places",
+        f"{SERVE}/listen.rs",
+        "seat.end.notify_one();",
+        "drop(seat);",
+        suites=("cli",),
+    ),
+    Mutant(
+        "the keys of a server that is down are counted as none",
+        f"{SERVE}/seen.rs",
+        "(self.counted, self.scan.unknown_since_ms) = (None, since);",
+        "self.scan.unknown_since_ms = since;",
+        suites=("cli",),
+    ),
+    Mutant(
         "any token of the right length opens a session",
         f"{SERVE}/sessions.rs",
         "        differs |= usize::from(byte ^ known[at % known.len()]);\n",

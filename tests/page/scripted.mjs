@@ -39,7 +39,7 @@ export function calm(now) {
     stuck_total: 0,
     looks_stuck_total: 0,
     nodes: [server('127.0.0.1:6379')],
-    scan: { running: false, done_percent: 100, keys_seen: 1_000, took_ms: 120, at_ms: now },
+    scan: { running: false, done_percent: 100, keys_seen: 1_000, took_ms: 120, at_ms: now, unknown_since_ms: null },
   }
 }
 

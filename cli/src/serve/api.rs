@@ -250,6 +250,9 @@ pub struct Scan {
     pub took_ms: Option<u64>,
     /// When it ended.
     pub at_ms: Option<u64>,
+    /// Since when it is unknown what stands at the keys of some server, or of all: when the last whole one began. None as long as all
+    /// servers answer.
+    pub unknown_since_ms: Option<u64>,
 }
 
 /// What `GET /api/keys?list=denied&from=100` asks: up to [`ROWS`] rows of one list, of the [`KEPT`] that there are.

@@ -18,6 +18,7 @@ use super::seen::{Counts, Seen};
 use super::sheet::locked;
 use crate::doctor::health::now_micros;
 use crate::output;
+use crate::simulate::time::written;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(1);
@@ -71,6 +72,9 @@ fn look(settings: &Settings, eyes: &mut Eyes, seen: &Mutex<Seen>) -> Shown {
     decisions.forget(now_ms);
     let mut seen = locked(seen);
     problems.extend(seen.problems.iter().cloned());
+    if let Some(since) = seen.scan.unknown_since_ms {
+        problems.push(format!("what stands at keys is unknown since {} UTC", written(since * 1_000)));
+    }
     seen.wanted.clone_from(&decisions.wanted);
     let (mut lists, counted, scan) = (Lists::of(&seen, now_ms), seen.counted.clone(), seen.scan.clone());
     let mut counts = counted.clone().unwrap_or_else(|| seen.counting.clone());

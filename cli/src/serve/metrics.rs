@@ -115,6 +115,9 @@ fn keys(text: &mut Text, shown: &Shown) {
     text.one("scan_seconds", "How long the last look at all keys took.", scan.took_ms.map(|ms| ms as f64 / 1_000.0));
     text.one("scan_keys", "How many keys it saw.", scan.keys_seen);
     text.one("scan_ended_timestamp_seconds", "When it ended.", scan.at_ms.map(|ms| ms as f64 / 1_000.0));
+    let help = "Since when it is unknown what stands at the keys of some server; 0 if it is known.";
+    text.one("keys_unknown_since_timestamp_seconds", help, Some(scan.unknown_since_ms.unwrap_or(0) as f64 / 1_000.0));
+    // Numbers of a part would look like those of all.
     let Some(counts) = &shown.counted else { return };
     let refused = counts.denied - counts.near;
     text.gauge(

@@ -72,9 +72,17 @@ impl Seen {
     }
 
     /// No server can be asked: what was known may be wrong by now.
-    pub fn lose(&mut self) {
-        let scan = Scan { running: false, ..std::mem::take(&mut self.scan) };
+    pub fn lose(&mut self, now_ms: u64) {
+        let mut scan = Scan { running: false, ..std::mem::take(&mut self.scan) };
+        scan.unknown_since_ms = scan.unknown_since_ms.or(scan.at_ms).or(Some(now_ms));
         *self = Seen { scan, ..Seen::default() };
+    }
+
+    /// A round has ended that did not see the keys of all servers: nothing is counted, since it would look like a count of all.
+    pub fn end_in_part(&mut self, round: u64, problems: Vec<String>, now_ms: u64) {
+        let since = self.scan.unknown_since_ms.or(self.scan.at_ms).or(Some(now_ms));
+        self.end(round, problems);
+        (self.counted, self.scan.unknown_since_ms) = (None, since);
     }
 
     /// A round has ended: what it did not see is gone.
@@ -86,7 +94,7 @@ impl Seen {
         self.tracks.retain(|_, (seen, _)| *seen == round);
         self.counted = Some(std::mem::take(&mut self.counting));
         self.problems = problems;
-        self.scan.running = false;
+        (self.scan.running, self.scan.unknown_since_ms) = (false, None);
     }
 }
 

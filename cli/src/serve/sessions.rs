@@ -23,6 +23,10 @@ const MOST: usize = 64;
 /// How often an address may show a wrong token, and how often all addresses together.
 const ATTEMPTS: [(&str, &str); 2] = [("login-of-address", "5/minute;30/hour"), ("login", "60/minute")];
 
+/// Between two looks at tokens of scrapes while there are too many wrong ones: 40 a second, and with as many connections as there may be
+/// a scrape waits 7 s at most.
+const PAUSE: Duration = Duration::from_millis(25);
+
 /// What a session knows.
 #[derive(Clone)]
 struct Session {
@@ -46,6 +50,8 @@ pub struct Sessions {
     token: String,
     open: Mutex<HashMap<String, Session>>,
     attempts: Mutex<[Limiter; 2]>,
+    /// Whose turn it is to be looked at slowly.
+    slow: tokio::sync::Mutex<()>,
 }
 
 impl Sessions {
@@ -63,7 +69,12 @@ impl Sessions {
         let client = Client::new(Options { url: Some(format!("memory://{}", random()?)), ..Options::default() })?;
         let limiter = |(name, policy): (&str, &str)| client.limiter(name, Policy::parse(policy)?);
         let [of_address, of_all] = ATTEMPTS.map(limiter);
-        Ok(Sessions { token, open: Mutex::default(), attempts: Mutex::new([of_address?, of_all?]) })
+        Ok(Sessions {
+            token,
+            open: Mutex::default(),
+            attempts: Mutex::new([of_address?, of_all?]),
+            slow: tokio::sync::Mutex::default(),
+        })
     }
 
     /// Looks at a token that somebody at an address showed. Of many at once one is looked at after the other, so none passes
@@ -88,6 +99,14 @@ impl Sessions {
             let _ = limiter.consume(key, 1).and_then(|asked| asked.run());
         }
         Shown::Wrong
+    }
+
+    /// Looks at a token of a scrape although there were too many wrong ones: those may be of others behind the same address. One
+    /// look after the other, each with a pause before it, so that guesses stay few.
+    pub async fn show_slowly(&self, token: &str) -> bool {
+        let _turn = self.slow.lock().await;
+        tokio::time::sleep(PAUSE).await;
+        is_same(token.as_bytes(), self.token.as_bytes())
     }
 
     /// Opens a session: its name for the cookie, and what its POSTs must show.

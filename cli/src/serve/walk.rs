@@ -33,7 +33,7 @@ pub fn run(settings: &Settings, seen: &Mutex<Seen>) -> ! {
         match server::find(&settings.url) {
             Ok(servers) => walk.among(servers),
             // The list of servers says why.
-            Err(_) => walk.seen().lose(),
+            Err(_) => walk.seen().lose(now_micros() / 1_000),
         }
         thread::sleep(SERVERS_MISSING);
     }
@@ -75,6 +75,7 @@ impl Walk<'_> {
             .map(|missing| format!("the keys of one server are missing: {}", missing.refusal.message))
             .collect();
         let (mut lacks, mut refused) = (BTreeSet::new(), false);
+        let is_missing = !problems.is_empty();
         for shard in 0..servers.shards.len() {
             let before = sizes[..shard].iter().sum();
             if let Err(refusal) = self.shard(servers, shard, (before, sizes.iter().sum()), &mut lacks) {
@@ -88,10 +89,15 @@ impl Walk<'_> {
             let keys = seen.counting.refused;
             problems.push(format!("the user lacks the right to {names}, so {keys} keys were not read"));
         }
-        seen.scan.keys_seen = Some(seen.counting.keys);
-        seen.scan.took_ms = Some(began.elapsed().as_millis() as u64);
-        seen.scan.at_ms = Some(now_micros() / 1_000);
-        seen.end(self.round, problems);
+        let now_ms = now_micros() / 1_000;
+        if refused || is_missing {
+            seen.end_in_part(self.round, problems, now_ms);
+        } else {
+            seen.scan.keys_seen = Some(seen.counting.keys);
+            seen.scan.took_ms = Some(began.elapsed().as_millis() as u64);
+            seen.scan.at_ms = Some(now_ms);
+            seen.end(self.round, problems);
+        }
         drop(seen);
         thread::sleep(ROUND.saturating_sub(began.elapsed()));
         !refused

@@ -256,7 +256,13 @@ async fn metrics(State(site): State<Arc<Site>>, Extension(from): Extension<From>
     let shown = headers.get("authorization").and_then(|value| value.to_str().ok());
     match shown.and_then(|value| value.strip_prefix("Bearer ")) {
         Some(token) => {
-            if let Some(refused) = refusal(&site, from, token.trim()) {
+            let token = token.trim();
+            let refused = refusal(&site, from, token);
+            let is_locked_out =
+                refused.as_ref().is_some_and(|refused| refused.status() == StatusCode::TOO_MANY_REQUESTS);
+            if let Some(refused) = refused
+                && !(is_locked_out && site.sessions.show_slowly(token).await)
+            {
                 return refused;
             }
         }

@@ -125,6 +125,8 @@ interface Scan {
   keys_seen: Known<number>
   took_ms: Known<number>
   at_ms: Known<number>
+  /** Since when it is unknown what stands at the keys of some server. */
+  unknown_since_ms: Known<number>
 }
 
 /** What each part of the page needs beside its rows. */
@@ -135,4 +137,6 @@ interface Moment {
   query: string
   /** Whether buttons that change something are there. */
   writes: boolean
+  /** Why the rows say nothing of all keys; empty if they do. */
+  unknown: string
 }

@@ -32,7 +32,7 @@ export class Caches {
   show(state, moment) {
     const { length } = state.caches
     this.list.show(state.caches, length, moment)
-    say(this.note, length === 0 ? 'There is no cache.' : some(length, 'cache'))
+    say(this.note, moment.unknown || (length === 0 ? 'There is no cache.' : some(length, 'cache')))
   }
 }
 

@@ -26,7 +26,7 @@ export class List {
   #made = new Map()
   #total = 0
   /** @type {Moment} */
-  #moment = { now: 0, query: '', writes: false }
+  #moment = { now: 0, query: '', writes: false, unknown: '' }
   #waiting = false
 
   /**

@@ -39,7 +39,8 @@ export class Locks {
     const total = state.locks_total
     this.list.show(state.locks, total, moment)
     this.list.table.classList.toggle('writes', moment.writes)
-    say(this.note, total === 0 ? 'Nobody holds a lock.' : `${some(total, 'lock')} held, those with most waiters first`)
+    const known = total === 0 ? 'Nobody holds a lock.' : `${some(total, 'lock')} held, those with most waiters first`
+    say(this.note, moment.unknown || known)
   }
 
   /** @param {HTMLElement} cell */

@@ -48,12 +48,22 @@ function drawSoon() {
 
 function draw() {
   if (!state) return
-  const moment = { now: state.now_ms, query: filter.value.trim().toLowerCase(), writes: state.writes }
+  const moment = {
+    now: state.now_ms,
+    query: filter.value.trim().toLowerCase(),
+    writes: state.writes,
+    unknown: unknown(state.scan),
+  }
   figures.show(state)
   for (const part of parts) part.show(state, moment)
   say(byId('server'), state.prefix === 'ql' ? state.server : `${state.server}, prefix ${state.prefix}`)
   say(byId('scan'), scanned(state.scan))
   say(byId('version'), `Quotalock ${state.version}, ${state.writes ? 'may change things' : 'read-only'}`)
+}
+
+/** Zeros of keys that nobody could look at are no zeros. @param {Scan} scan */
+function unknown({ unknown_since_ms: since }) {
+  return since === null ? '' : `Unknown since ${clock(since)}: not all servers answer.`
 }
 
 /** @param {Scan} scan */

@@ -38,9 +38,10 @@ export class Refused {
     this.list.table.classList.toggle('writes', moment.writes)
     say(
       this.note,
-      total === 0
-        ? 'Nobody is refused, and nobody is near a limit.'
-        : `${count(total)} ${total === 1 ? 'key' : 'keys'}, the worst first`,
+      moment.unknown ||
+        (total === 0
+          ? 'Nobody is refused, and nobody is near a limit.'
+          : `${count(total)} ${total === 1 ? 'key' : 'keys'}, the worst first`),
     )
   }
 

@@ -31,7 +31,10 @@ export class Stocks {
   /** @param {State} state @param {Moment} moment */
   show(state, moment) {
     this.list.show(state.stocks, state.stocks_total, moment)
-    say(this.note, state.stocks_total === 0 ? 'There is no sale.' : some(state.stocks_total, 'sale'))
+    say(
+      this.note,
+      moment.unknown || (state.stocks_total === 0 ? 'There is no sale.' : some(state.stocks_total, 'sale')),
+    )
   }
 }
 

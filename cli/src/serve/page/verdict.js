@@ -127,18 +127,20 @@ export class Figures {
     const near = state.denied.filter((row) => row.state === 'near').length
     const refused = state.denied.length - near
     const all = state.denied.length === state.denied_total
+    // A zero of keys that nobody could look at is no zero.
+    const counted = (/** @type {number} */ keys) => (state.scan.unknown_since_ms === null ? count(keys) : '?')
     this.#set('admitted', rate(sum(state.limiters.map((row) => row.allowed_per_s))), '', '')
     this.#set('denied', rate(sum(state.limiters.map((row) => row.denied_per_s))), '', '')
     this.#set(
       'refused',
-      count(state.denied_total),
+      counted(state.denied_total),
       all && state.denied_total > 0 ? `${count(refused)} refused, ${count(near)} near` : '',
       '',
     )
-    this.#set('locks', count(state.locks_total), waiting > 0 ? `${count(waiting)} waiting` : '', '')
+    this.#set('locks', counted(state.locks_total), waiting > 0 ? `${count(waiting)} waiting` : '', '')
     this.#set(
       'stuck',
-      count(state.without_ttl_total),
+      counted(state.without_ttl_total),
       '',
       state.stuck_total > 0 ? 'bad' : state.looks_stuck_total > 0 ? 'near' : '',
     )

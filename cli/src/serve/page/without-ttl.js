@@ -42,9 +42,10 @@ export class WithoutTtl {
     say(this.command, 'quotalock doctor --fix')
     say(
       this.note,
-      total === 0
-        ? 'No key without a TTL looks stuck.'
-        : `${some(total, 'key')} without a TTL, ${state.stuck_total} of them proven to be stuck`,
+      moment.unknown ||
+        (total === 0
+          ? 'No key without a TTL looks stuck.'
+          : `${some(total, 'key')} without a TTL, ${state.stuck_total} of them proven to be stuck`),
     )
   }
 
