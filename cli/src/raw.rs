@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use quotalock::{Client, Options};
-use redis::{Value, cmd};
+use redis::{Cmd, FromRedisValue, Value, cmd};
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
@@ -13,7 +13,7 @@ use crate::server::{Node, Refusal, Servers, Why};
 /// How much of a value is read at most: states of ours are smaller, but for the payload of a cache's entry.
 const MOST: usize = 32 << 20;
 /// How many keys one round of a scan looks at.
-const ROUND: usize = 500;
+const ROUND: usize = 1_000;
 /// How long a call of the core may take.
 const CALL_WITHIN: Duration = Duration::from_secs(5);
 
@@ -104,8 +104,20 @@ fn nowhere() -> Failure {
 /// # Errors
 /// If it does not answer.
 pub fn now(node: &mut Node) -> Result<u64, Refusal> {
-    let (seconds, micros): (u64, u64) = node.ask(&cmd("TIME"))?;
-    Ok(seconds * 1_000_000 + micros)
+    node.ask(&cmd("TIME")).map(micros)
+}
+
+/// What `TIME` answers, in microseconds.
+fn micros((seconds, micros): (u64, u64)) -> u64 {
+    seconds * 1_000_000 + micros
+}
+
+/// An answer as what was asked for.
+fn understood<T: FromRedisValue>(node: &Node, value: Value) -> Result<T, Refusal> {
+    redis::from_redis_value(value).map_err(|error| Refusal {
+        why: Why::Away,
+        message: format!("{} answers otherwise than Redis does: {error}", node.place),
+    })
 }
 
 fn read(node: &mut Node, key: &[u8], most: usize) -> Result<Option<Raw>, Refusal> {
@@ -147,44 +159,60 @@ pub struct Found {
     pub now: u64,
 }
 
-/// Goes through all keys that match a pattern of Redis, each once, with their values. What vanishes meanwhile is left out.
+/// Goes through all keys that match a pattern of Redis, each once, with their values: one trip for each page of about [`ROUND`] keys.
+/// What vanishes meanwhile is left out.
 ///
 /// # Errors
 /// If a server does not answer.
 pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(Found)) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     for node in servers.shards.iter_mut().filter_map(|shard| shard.primary.as_mut().or(shard.replicas.first_mut())) {
-        let mut cursor = 0_u64;
-        loop {
+        let page = |cursor: u64| {
             let mut page = cmd("SCAN");
             page.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(ROUND);
-            let (next, mut keys): (u64, Vec<Vec<u8>>) = node.ask(&page)?;
+            page
+        };
+        let mut found: (u64, Vec<Vec<u8>>) = node.ask(&page(0))?;
+        loop {
+            let (cursor, mut keys) = found;
             keys.retain(|key| seen.insert(key.clone()));
-            values(node, keys, &mut each)?;
-            cursor = next;
-            if cursor == 0 {
-                break;
-            }
+            let next = (cursor != 0).then(|| page(cursor));
+            let Some(value) = values_and(node, keys, next, &mut each)? else { break };
+            found = understood(node, value)?;
         }
     }
     Ok(())
 }
 
-/// The values of keys in two trips. What vanishes meanwhile is left out.
+/// The values of keys in one trip. What vanishes meanwhile is left out.
 ///
 /// # Errors
 /// If the server does not answer.
 pub fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found)) -> Result<(), Refusal> {
-    let questions = keys.iter().flat_map(|key| {
-        let mut get = cmd("GET");
-        get.arg(key);
-        let mut ttl = cmd("PTTL");
-        ttl.arg(key);
-        [get, ttl]
-    });
-    let questions: Vec<_> = questions.collect();
-    let mut answers = node.ask_all(&questions)?.into_iter();
-    let now = if keys.is_empty() { 0 } else { now(node)? };
+    values_and(node, keys, None, each).map(drop)
+}
+
+/// The values of keys, and the answer to one more question, in one trip.
+fn values_and(
+    node: &mut Node,
+    keys: Vec<Vec<u8>>,
+    more: Option<Cmd>,
+    each: &mut impl FnMut(Found),
+) -> Result<Option<Value>, Refusal> {
+    let asks_more = more.is_some();
+    let mut questions = Vec::with_capacity(2 * keys.len() + 2);
+    for key in &keys {
+        questions.extend(["GET", "PTTL"].map(|name| cmd(name).arg(key).to_owned()));
+    }
+    if !keys.is_empty() {
+        questions.push(cmd("TIME"));
+    }
+    questions.extend(more);
+    let mut answers = node.ask_all(&questions)?;
+    let more = if asks_more { answers.pop().transpose()? } else { None };
+    let now =
+        if keys.is_empty() { 0 } else { micros(understood(node, answers.pop().transpose()?.unwrap_or(Value::Nil))?) };
+    let mut answers = answers.into_iter();
     for key in keys {
         let (Some(value), Some(ttl)) = (answers.next(), answers.next()) else { break };
         let ttl = match ttl {
@@ -199,7 +227,7 @@ pub fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found))
         };
         each(Found { key, value, ttl: u64::try_from(ttl).ok(), now });
     }
-    Ok(())
+    Ok(more)
 }
 
 /// A text as a pattern of Redis that matches nothing else.
