@@ -101,8 +101,14 @@ final class PersistenceTest extends TestCase
     public function testThousandsOfLimitersAndPoliciesAreNoMatter(): void
     {
         $client = client();
-        for ($i = 1; $i <= 3_000; $i++) {
-            self::assertSame($i - 1, $client->limiter("n$i", "$i/minute")->consume('k')->remaining, 'remaining');
+        // That there are more than are kept is a warning, once: see ManyLimitersTest.
+        set_error_handler(fn (int $level): bool => $level === E_USER_WARNING);
+        try {
+            for ($i = 1; $i <= 3_000; $i++) {
+                self::assertSame($i - 1, $client->limiter("n$i", "$i/minute")->consume('k')->remaining, 'remaining');
+            }
+        } finally {
+            restore_error_handler();
         }
         self::assertSame(0, $client->limiter('n1', '1/minute')->peek('k')->remaining, 'remaining of the first');
     }
