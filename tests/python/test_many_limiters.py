@@ -1,33 +1,48 @@
-"""Limiters that are made of what users send: not too many are kept, and that is warned of once."""
+"""Limiters that are made of what users send: the package keeps a bounded number of them, and warns once."""
 
 from __future__ import annotations
 
-import warnings
+import os
+import subprocess
+import sys
 
-import pytest
+# In a process of its own: the names fill its metrics.
+_BEGINNING = """
+import warnings
 import quotalock
 from quotalock._web import Limiters
 
-
-def test_limit_keeps_1024_limiters_and_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QUOTALOCK_URL", "memory://")
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        for number in range(4_000):
-            assert quotalock.limit(f"/users/{number}", "k", "5/hour").remaining == 4
-        assert quotalock.limit("/users/0", "k", "5/hour").remaining == 3, "what was counted is not forgotten"
-    assert [warning.category for warning in found] == [UserWarning]
-    assert "more than 1024 limiters" in str(found[0].message)
-    assert "/users/" in str(found[0].message)
-    assert found[0].filename == __file__
+warnings.simplefilter("always")
+"""
 
 
-def test_what_packages_keep_has_a_bound_and_is_warned_of_once() -> None:
-    limiters = Limiters(quotalock.Client("memory://many"), None, True)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        for number in range(6_000):
-            limiters.get(f"/users/{number}", "5/hour")
-    assert len(found) == 1
-    assert "more than 4096 limiters" in str(found[0].message)
-    assert limiters.get.cache_info().currsize == 4_096
+def run(script: str) -> None:
+    environment = {**os.environ, "QUOTALOCK_URL": "memory://"}
+    command = [sys.executable, "-c", _BEGINNING + script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_limit_keeps_1024_limiters_and_warns_once() -> None:
+    run("""
+with warnings.catch_warnings(record=True) as found:
+    for number in range(4_000):
+        assert quotalock.limit(f"/users/{number}", "k", "5/hour").remaining == 4
+    assert quotalock.limit("/users/0", "k", "5/hour").remaining == 3, "what was counted is not forgotten"
+assert [warning.category for warning in found] == [UserWarning], found
+assert "more than 1024 limiters" in str(found[0].message)
+assert "/users/" in str(found[0].message)
+assert found[0].filename == "<string>", found[0].filename
+""")
+
+
+def test_packages_keep_4096_limiters_and_warn_once() -> None:
+    run("""
+limiters = Limiters(quotalock.Client("memory://many"), None, True)
+with warnings.catch_warnings(record=True) as found:
+    for number in range(6_000):
+        limiters.get(f"/users/{number}", "5/hour")
+assert len(found) == 1, found
+assert "more than 4096 limiters" in str(found[0].message)
+assert limiters.get.cache_info().currsize == 4_096
+""")

@@ -14,7 +14,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import CodeType, FrameType, FunctionType, MethodType
@@ -26,7 +26,6 @@ from ._errors import InvalidArgument
 GENERATED = "~"
 
 
-@functools.lru_cache(maxsize=4096)
 def generated_name(
     *,
     application: str,
@@ -44,11 +43,18 @@ def generated_name(
     is for (default: all), `key` the kind of key, `policy` the policy, or the function that returns it. `number`
     distinguishes limits of one place that are equal in all of these.
     """
+    return _generated(application, place, kind, methods, key, policy, number)
+
+
+def _generate(application: str, place: str, kind: str, methods: str, key: str, policy: str, number: int) -> str:
     parts = json.dumps([application, place, kind, methods, key, policy, number])
     digest = hashlib.blake2b(parts.encode(), digest_size=10).hexdigest()
     word = re.sub(r"~[0-9a-f]{16}\Z", "", key).rpartition(".")[2].strip("<>")
     shown = (_shown(place, 56), _shown(methods or "*", 16), _shown(word, 24))
     return f"{GENERATED}{':'.join(shown)}:{digest}"
+
+
+_generated: Callable[[str, str, str, str, str, str, int], str] = functools.lru_cache(maxsize=4096)(_generate)
 
 
 def given_name(name: str | None, where: str) -> str | None:
