@@ -76,9 +76,7 @@ pub fn run<T: Send + 'static>(
         job.is_cancelled.store(true, Ordering::Relaxed);
         if ended.replace(error).is_some() {
             // Raised at once again: the call ends within a moment, which this thread waits for.
-            outside(py, || py.detach(|| ours.read(&mut [0])))
-                .map(drop)
-                .or_else(|error| Err(failed("no end", error)))?;
+            outside(py, || py.detach(|| ours.read(&mut [0]))).map(drop).map_err(|error| failed("no end", error))?;
         }
     }
 }
