@@ -8,6 +8,7 @@ import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +45,17 @@ TRICKY = ["", "a", "a:b", "b", ":", "~", '"', "a,b", "é", "x" * 300, "x" * 301,
 
 
 def test_other_parts_have_other_names() -> None:
+    named: Callable[..., str] = generated_name
     parts = ("application", "place", "kind", "methods", "key", "policy")
     found: dict[str, tuple[str, ...]] = {}
     for values in itertools.islice(itertools.product(TRICKY[:5], repeat=len(parts)), 20_000):
-        name = generated_name(**dict(zip(parts, values, strict=True)))
+        name = named(**dict(zip(parts, values, strict=True)))
         assert found.setdefault(name, values) == values
     for part, value in itertools.product(parts, TRICKY):
         given = dict.fromkeys(parts, "a") | {part: value}
-        name = generated_name(**given)
+        name = named(**given)
         assert found.setdefault(name, tuple(given.values())) == tuple(given.values())
-    assert generated_name(**dict.fromkeys(parts, "a"), number=1) not in found
+    assert named(**dict.fromkeys(parts, "a"), number=1) not in found
 
 
 @pytest.mark.parametrize("value", TRICKY)
