@@ -210,7 +210,8 @@ impl Arguments {
 }
 
 /// Has this process, which is the command to be, get SIGTERM when its parent is killed: then nobody renews the lock. It reaches
-/// the command alone, not what it starts, and Linux only.
+/// the command alone, not what it starts, and Linux only. Linux sends the signal once or several times: the command is handed on
+/// from the thread that started it to each thread of the parent that ends later.
 fn end_with(parent: u32) {
     #[cfg(target_os = "linux")]
     // SAFETY: all three may be called between fork and exec.
