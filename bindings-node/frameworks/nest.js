@@ -71,7 +71,7 @@ function limitsFor(name, policy, given) {
     const limits = new Limits(PLACE, name, policy, given)
     return () => limits
   }
-  // What cannot be is told of when the application starts.
+  // Invalid options are refused when the application starts.
   new Limits(PLACE, name, policy, given, TRIAL)
   /** @type {WeakMap<object, WeakMap<object, import('../lib/web.js').LimitsLike>>} */
   const made = new WeakMap()

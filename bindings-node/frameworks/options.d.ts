@@ -10,7 +10,7 @@ export type Given = readonly any[]
 export interface LimitOptions<Request extends Given> {
   /**
    * Whom a request counts for; the client's address if left out. A request for which it returns nothing, an empty text, more than
-   * 1 KiB, anything else that is no key, or throws a TypeError, SyntaxError or URIError, is answered 400.
+   * 1 KiB, anything else that is not a key, or throws a TypeError, SyntaxError or URIError, is answered 400.
    */
   readonly key?: (...request: Request) => Key | number | bigint | PromiseLike<Key | number | bigint>
   /** What a request costs, or a function that tells; 1 if left out. */

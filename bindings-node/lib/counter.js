@@ -131,7 +131,7 @@ class Counter {
 }
 
 /**
- * What Redis answers. A key that cannot be is the client's fault, which frameworks answer with 400.
+ * What Redis answers. An invalid key is the client's fault, which frameworks answer with 400.
  * @template T
  * @param {Promise<T>} answered
  * @returns {Promise<T>}

@@ -10,7 +10,7 @@ const { failure } = require('./errors.js')
 
 /** The folder of this package; a bundle has none. */
 const OURS = typeof __dirname === 'string' ? [`${dirname(__dirname)}${sep}`] : []
-/** What stands in a stack above the developer's own lines. */
+/** Marks of the lines in a stack that are not the developer's own. */
 const NOT_THE_DEVELOPERS = [...OURS, `${sep}node_modules${sep}`, 'node:', '(<anonymous>)']
 /** More names than an application has; one that makes them of what users send does not fill the memory. */
 const MOST = 4096
@@ -115,7 +115,7 @@ function application() {
         return name
       }
     } catch {
-      // There is none, or none that can be read.
+      // The file is missing or unreadable: the folder above may have one.
     }
   }
   found = basename(started)

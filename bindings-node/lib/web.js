@@ -290,7 +290,7 @@ class Addresses {
     this.#trusted = trusted
     this.#header = text('header', header).toLowerCase()
     this.#how = { ipv6Prefix }
-    // What cannot be is told of when the application starts.
+    // Invalid options are refused when the application starts.
     clientAddress('192.0.2.1', [], trusted, this.#how)
   }
 

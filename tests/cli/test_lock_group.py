@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from console import PATIENCE, Console, until
 from listener import LISTEN, ends, is_held, reads
-from test_lock_signals import on_a_terminal, own_terminal, state_of
+from test_lock_signals import on_a_terminal, own_terminal, state_of, with_a_terminal
 
 # Says which process it is, then which signals it gets. It ends once a file says so, however it is asked.
 WORKER = """
@@ -252,23 +252,12 @@ def in_front(master: int) -> int:
 
 def test_ctrl_c_ends_a_command_that_has_the_terminal_and_the_script_around_it(console: Console) -> None:
     words = " ".join(f"'{word}'" for word in map(str, console.command("lock", "job", "--", "sh", "-c", READER)))
-    master, slave = pty.openpty()
-    script = ["sh", "-c", f"echo script $$; {words}; echo went on"]
-    with subprocess.Popen(
-        script,
-        stdin=slave,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: own_terminal(slave),
-    ) as process:
+    with with_a_terminal(["sh", "-c", f"echo script $$; {words}; echo went on"]) as (process, master):
         own = int(reads(process, "script").split()[1])
         reads(process, "runs")
         until(lambda: in_front(master) != own)
         os.write(master, b"\x03")
         assert ends(process) == (-signal.SIGINT, "", "")
-    os.close(slave)
-    os.close(master)
     assert not is_held(console)
 
 

@@ -73,12 +73,21 @@ def test_it_tells_how_the_command_ends_where_nobody_wants_to_know(console: Conso
 
 
 def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
-    master, slave = pty.openpty()
     counting = (
         "import signal, time\nn=[]\nsignal.signal(signal.SIGINT, lambda *_: n.append(1))\nprint('runs', flush=True)\n"
     )
     counting += "while not n: time.sleep(0.01)\ntime.sleep(0.7)\nprint('got', len(n), flush=True)\n"
     command = console.command("lock", "job", sys.executable, "-c", counting)
+    with with_a_terminal(command) as (process, master):
+        reads(process, "runs")
+        os.write(master, b"\x03")
+        assert ends(process) == (0, "got 1\n", "")
+
+
+@contextlib.contextmanager
+def with_a_terminal(command: list[Any]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A command in the foreground of a terminal of its own, and the terminal's other end."""
+    master, slave = pty.openpty()
     with subprocess.Popen(
         command,
         stdin=slave,
@@ -87,9 +96,7 @@ def test_ctrl_c_reaches_the_command_once(console: Console) -> None:
         text=True,
         preexec_fn=lambda: own_terminal(slave),
     ) as process:
-        reads(process, "runs")
-        os.write(master, b"\x03")
-        assert ends(process) == (0, "got 1\n", "")
+        yield process, master
     os.close(slave)
     os.close(master)
 

@@ -25,7 +25,7 @@ const TOKEN: &str = "QUOTALOCK_TOKEN";
 /// What a shell answers for a command that is not there, or that cannot be run.
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
-/// How often to look whether the command's process group is gone, beside each time that the system reports a child's end.
+/// How often to look whether the command's process group is gone, in addition to each time that the system reports a child's end.
 const LOOKS_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// After which time what the command left behind is reported.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -88,7 +88,7 @@ class Configuration:
         return Limiters(self.aio_client, self._values["SCOPE"], self._values["ENFORCE"])
 
     def answer(self, decision: Decided) -> Answer:
-        """What a client is told of a decision."""
+        """The answer to a client about a decision."""
         return Answer(decision, self._legacy, self._expose)
 
     def refusal(self, request: HttpRequest, answer: Answer) -> HttpResponse:

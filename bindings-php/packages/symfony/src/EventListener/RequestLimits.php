@@ -141,7 +141,7 @@ final class RequestLimits implements EventSubscriberInterface
     /** The rules of a path, by name. */
     private function matching(Request $request): array
     {
-        // A path that cannot be compared counts too.
+        // A path that is not valid text counts too.
         $matches = fn (array $rule): bool => preg_match("{{$rule['path']}}", $request->getPathInfo()) !== 0;
         return array_filter($this->rules, $matches);
     }
