@@ -10,6 +10,7 @@ import binascii
 import secrets
 from collections.abc import Callable
 
+from bus import Bus
 from cluster_node import BUS, Line, Node
 from member import until
 from program import free_port, listens
@@ -27,7 +28,8 @@ class Cluster(Running):
     all nodes, as on a server's command line.
 
     A primary that is gone for `timeout_ms` is replaced. With `proxied` clients are led to a proxy in front of each
-    node, `node.proxy`; with a `host` to that in place of 127.0.0.1. Nodes are killed, frozen and started one by one.
+    node, `node.proxy`; with a `host` to that in place of 127.0.0.1. `parted` clusters can be cut apart, their nodes from each
+    other and not from clients. Nodes are killed, frozen and started one by one.
     """
 
     def __init__(
@@ -39,8 +41,10 @@ class Cluster(Running):
         timeout_ms: int = 1000,
         proxied: bool = False,
         host: str = "",
+        parted: bool = False,
     ) -> None:
         self.name, self.args, self.timeout_ms = name, args, timeout_ms
+        self._parted, self._bus = parted, Bus()
         self.nodes: list[Node] = []
         self._counts, self._proxied, self._host = (primaries, replicas), proxied, host
 
@@ -68,6 +72,8 @@ class Cluster(Running):
         for node in self.nodes:
             node.close()
         self.nodes = []
+        self._bus.close()
+        self._bus = Bus()
 
     def running(self) -> list[Node]:
         """The nodes that are there and not frozen."""
@@ -155,7 +161,7 @@ class Cluster(Running):
         self.nodes.append(node)
         node.seed([node], {}, {})
         node.start()
-        node.ask("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port, self.nodes[0].port + BUS)
+        node.ask("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port, self.nodes[0].bus_port)
         ids = {each.id for each in self.nodes}
         self._until(lambda: all({line.id for line in view} == ids for view in self._views()), "takes in no new node")
         if primary is not None:
@@ -187,6 +193,14 @@ class Cluster(Running):
         for other in others:
             primary.ask("CLUSTER", "FORGET", other.id)
         return replica
+
+    def cut(self, *minority: Node) -> None:
+        """Cuts nodes off from all others, not from each other or from clients."""
+        self._bus.cut([node.id for node in minority], [node.id for node in self.nodes if node not in minority])
+
+    def heal(self, one: Node | None = None, other: Node | None = None) -> None:
+        """Lets two nodes find each other again, or all that were cut off."""
+        self._bus.heal([one.id] if one else [], [other.id] if other else [])
 
     def down(self) -> None:
         """Ends all nodes as a power failure would."""
@@ -220,7 +234,9 @@ class Cluster(Running):
         while port in {node.port for node in self.nodes} or listens(port + BUS):
             port = free_port()
         proxy = Proxy(port) if self._proxied else None
-        return Node(self.name, secrets.token_hex(20), port, self.timeout_ms, *self.args, proxy=proxy, host=self._host)
+        bus = self._bus if self._parted else None
+        id = secrets.token_hex(20)
+        return Node(self.name, id, port, self.timeout_ms, *self.args, proxy=proxy, host=self._host, bus=bus)
 
     def _views(self) -> list[list[Line]]:
         return [node.view() for node in self.running()]

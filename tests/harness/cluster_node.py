@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bus import Bus
 from member import Member
 from proxy import Proxy
 
@@ -33,19 +34,32 @@ class Line:
 
 class Node(Member):
     """One node on a port that is given; it keeps its `id`, its port and what it knows of the cluster when it ends and
-    is started again. With a `proxy` clients are led to that; `host` is what it calls itself in place of 127.0.0.1."""
+    is started again. With a `proxy` clients are led to that, with a `bus` other nodes; `host` is what it calls itself in place
+    of 127.0.0.1."""
 
     def __init__(
-        self, name: str, id: str, port: int, timeout_ms: int, *args: str, proxy: Proxy | None = None, host: str = ""
+        self,
+        name: str,
+        id: str,
+        port: int,
+        timeout_ms: int,
+        *args: str,
+        proxy: Proxy | None = None,
+        host: str = "",
+        bus: Bus | None = None,
     ) -> None:
         self.id, self.proxy = id, proxy
+        # Where other nodes find it.
+        self.bus_port = bus.listen(id, port + BUS) if bus else port + BUS
         options = ["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]
         options += ["--cluster-node-timeout", str(timeout_ms), "--cluster-require-full-coverage", "no"]
         # Replicas stay where a test put them, and stand for election however long they were cut off.
         options += ["--cluster-allow-replica-migration", "no", "--cluster-replica-validity-factor", "0"]
         options += ["--repl-diskless-sync-delay", "0"]
         if proxy is not None:
-            options += ["--cluster-announce-port", str(proxy.port), "--cluster-announce-bus-port", str(port + BUS)]
+            options += ["--cluster-announce-port", str(proxy.port)]
+        if proxy is not None or bus is not None:
+            options += ["--cluster-announce-bus-port", str(self.bus_port)]
         if host:
             options += ["--cluster-announce-ip", host]
         super().__init__(name, *options, *args)
@@ -80,7 +94,7 @@ class Node(Member):
             primary = follows.get(node.id, "-")
             # A replica has the epoch of its primary.
             number = 1 + next((n for n, each in enumerate(nodes) if each.id == primary), epoch - 1)
-            where = f"{node.address}@{node.port + BUS}"
+            where = f"{node.address}@{node.bus_port}"
             if node.name not in ("redis-6.2", "redis-7.0"):
                 # Else each would be a shard of its own, one that comes back would follow nobody, and Redis 8.2 would
                 # end by an assertion at the first SPUBLISH.
