@@ -85,7 +85,7 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
             return step;
         }
         if !matches!(step, Step::Send) || !exchange.is_for(&node) {
-            if exchange.session().engine().route.look(&mut wire, &node, timeout) {
+            if exchange.session().engine().route.look(&mut wire, &node, exchange.deadline()) {
                 node.pool.keep(wire);
             }
             return step;

@@ -9,10 +9,12 @@ mod encoding;
 mod fallback;
 mod redirected;
 mod refused;
+mod stand_in;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use self::stand_in::{StandsFor, Why};
 use crate::base::clock::{ServerClock, sleep_for};
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
@@ -52,8 +54,10 @@ pub(crate) struct Exchange {
     slot: u16,
     /// Whether the server of this attempt is asked for once.
     asking: bool,
-    /// The primary that cannot be reached, if its replica is asked, and how that shows.
-    stands_for: Option<(Arc<Node>, Error)>,
+    /// The primary in whose place another server is asked, if one is.
+    stands_for: Option<StandsFor>,
+    /// The numbers of the servers that were asked so since the start.
+    asked: Vec<u64>,
     /// How often servers have sent it on.
     hops: u32,
     operation: Box<dyn Operation>,
@@ -98,6 +102,7 @@ impl Exchange {
             slot: 0,
             asking: false,
             stands_for: None,
+            asked: Vec::new(),
             hops: 0,
             operation,
             wait_until,
@@ -188,6 +193,7 @@ impl Exchange {
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
         (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
+        self.asked.clear();
         self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
@@ -195,7 +201,7 @@ impl Exchange {
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
             Way::Guess(node, error) => {
-                self.stands_for = Some((node.clone(), error));
+                self.stands_for = Some(StandsFor { primary: node.clone(), error, why: Why::Away });
                 node
             }
             Way::Unknown => return Step::Discover,
@@ -219,6 +225,10 @@ impl Exchange {
                 self.pass = pass;
                 self.operation.about_to_send(self.deadline.saturating_duration_since(Instant::now()));
                 Step::Send
+            }
+            Err(refused) if self.node.as_ref().is_some_and(|node| node.is_cut_off()) => {
+                let error = self.reason(refused);
+                self.cut_off(error, Why::RefusedOthers)
             }
             Err(refused) => self.turned_away(refused),
         }
@@ -262,6 +272,7 @@ impl Exchange {
             }
         };
         self.took_over();
+        self.node.iter().for_each(|node| node.says_cut_off(false));
         if self.session.test_time.get().is_none()
             && let Some(Value::Int(micros)) = fields.get(1)
         {

@@ -18,6 +18,9 @@ use crate::metrics::{Trouble, breaker_gauge};
 /// The longest time between two searches for a primary: Sentinels name the next one within seconds.
 const SEARCH_AGAIN: Duration = Duration::from_millis(50);
 
+/// So long a server is believed that says that its cluster is down.
+const CUT_OFF: Duration = Duration::from_secs(1);
+
 /// One server of one client, in one process.
 pub(crate) struct Node {
     /// No other node of this process has it, nor ever had.
@@ -30,6 +33,9 @@ pub(crate) struct Node {
     connected: Arc<()>,
     /// Whether no call goes there any more.
     retired: AtomicBool,
+    /// When it said last that its cluster is down, in microseconds after `base`; 0 if it has served since.
+    cut_off: AtomicU64,
+    base: Instant,
 }
 
 impl Node {
@@ -44,6 +50,8 @@ impl Node {
             pool: Pool::default(),
             connected: Arc::default(),
             retired: AtomicBool::new(false),
+            cut_off: AtomicU64::new(0),
+            base: Instant::now(),
         })
     }
 
@@ -78,6 +86,21 @@ impl Node {
 
     pub fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Relaxed)
+    }
+
+    /// It says that its cluster is down, or that it serves again. Other servers may see a majority that it does not see.
+    pub fn says_cut_off(&self, is_cut_off: bool) {
+        if is_cut_off {
+            self.cut_off.store(self.base.elapsed().as_micros() as u64 + 1, Ordering::Relaxed);
+        } else if self.cut_off.load(Ordering::Relaxed) != 0 {
+            self.cut_off.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it said a moment ago that its cluster is down.
+    pub fn is_cut_off(&self) -> bool {
+        let then = self.cut_off.load(Ordering::Relaxed);
+        then != 0 && (self.base.elapsed().as_micros() as u64) < then + CUT_OFF.as_micros() as u64
     }
 
     /// Whether the server is elsewhere than a connection of this epoch.

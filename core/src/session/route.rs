@@ -104,11 +104,11 @@ impl Route {
         matches!(self, Route::Cluster(cluster) if cluster.pace.is_due(Instant::now))
     }
 
-    /// Looks for the servers again if it is time, on the connection of a call that was just answered. False if the connection
-    /// is of no use any more.
-    pub fn look(&self, wire: &mut Wire, node: &Node, timeout: Duration) -> bool {
+    /// Looks for the servers again if it is time, on the connection of a call that was just answered and within its deadline.
+    /// False if the connection is of no use any more.
+    pub fn look(&self, wire: &mut Wire, node: &Node, deadline: Instant) -> bool {
         match self {
-            Route::Cluster(cluster) => cluster.look(wire, node, timeout),
+            Route::Cluster(cluster) => cluster.look(wire, node, deadline),
             Route::Memory | Route::Fixed(_) => true,
         }
     }

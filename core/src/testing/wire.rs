@@ -72,7 +72,7 @@ pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Owners, u
             };
         }
         let map = layout::read(reply, "seed.test", &seeds.host_map).filter(|map| !map.ranges.is_empty())?;
-        cluster.learn(&map);
+        cluster.learn(&map, 0);
         let ranges = map.ranges.into_iter();
         Some(Learned::Map(
             ranges

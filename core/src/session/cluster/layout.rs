@@ -16,7 +16,12 @@ pub(crate) struct Range {
     pub last: u16,
     /// The primary, then its replicas.
     pub places: Vec<Place>,
+    /// The id of the primary.
+    pub primary: Vec<u8>,
 }
+
+/// Slots and the id of their primary.
+pub(crate) type Owner = (u16, u16, Vec<u8>);
 
 /// The whole cluster, as one of its servers sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +29,16 @@ pub(crate) struct Layout {
     pub ranges: Vec<Range>,
     /// The ids of all servers.
     pub ids: HashSet<Vec<u8>>,
+}
+
+impl Layout {
+    /// Who serves what: the same for all servers that agree, whatever each calls the others.
+    pub fn owners(&self) -> Vec<Owner> {
+        let mut owners: Vec<Owner> =
+            self.ranges.iter().map(|range| (range.first, range.last, range.primary.clone())).collect();
+        owners.sort_unstable();
+        owners
+    }
 }
 
 /// Reads the reply of the server that listens at `host`; none if it is no such reply.
@@ -39,7 +54,7 @@ pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layo
         let [Value::Int(first), Value::Int(last), nodes @ ..] = fields.as_slice() else { return None };
         let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
         let (first, last) = (slot(*first)?, slot(*last)?);
-        let mut places = Vec::new();
+        let (mut places, mut primary) = (Vec::new(), Vec::new());
         for (at, node) in nodes.iter().enumerate() {
             let Value::Array(fields) = node else { return None };
             let [name, Value::Int(port), rest @ ..] = fields.as_slice() else { return None };
@@ -48,10 +63,13 @@ pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layo
                 Value::Bytes(name) => std::str::from_utf8(name).ok()?,
                 _ => return None,
             };
-            if let Some(Value::Bytes(id)) = rest.first()
-                && !layout.ids.contains(id)
-            {
-                layout.ids.insert(id.clone());
+            if let Some(Value::Bytes(id)) = rest.first() {
+                if at == 0 {
+                    primary.clone_from(id);
+                }
+                if !layout.ids.contains(id) {
+                    layout.ids.insert(id.clone());
+                }
             }
             match place(name, *port, host, host_map) {
                 Some(place) => places.push(place),
@@ -61,7 +79,7 @@ pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layo
             }
         }
         if first <= last && !places.is_empty() {
-            layout.ranges.push(Range { first, last, places });
+            layout.ranges.push(Range { first, last, places, primary });
         }
     }
     Some(layout)
@@ -131,6 +149,25 @@ mod tests {
         );
         let ids = ["a", "b", "c", "d", "e", "f", "g"];
         assert_eq!(layout.ids, HashSet::from(ids.map(|id| id.as_bytes().to_vec())));
+    }
+
+    #[test]
+    fn who_agrees_is_known_by_ids_not_by_names_or_their_order() {
+        let one = Value::Array(vec![
+            range(0, 9, vec![node(bytes(""), 1, "a"), node(bytes("10.0.0.2"), 1, "b")]),
+            range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
+        ]);
+        let other = Value::Array(vec![
+            range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
+            range(0, 9, vec![node(bytes("10.0.0.1"), 1, "a")]),
+        ]);
+        let promoted = Value::Array(vec![
+            range(0, 9, vec![node(bytes("10.0.0.2"), 1, "b")]),
+            range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
+        ]);
+        let owners = |reply: &Value| read(reply, "10.0.0.1", &HostMap::default()).unwrap().owners();
+        assert_eq!(owners(&one), owners(&other));
+        assert_ne!(owners(&one), owners(&promoted));
     }
 
     #[test]

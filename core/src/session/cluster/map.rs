@@ -112,15 +112,15 @@ impl Map {
         self.base.map_or(0, |base| now.saturating_duration_since(base).as_micros() as u64)
     }
 
-    /// Another server says that the primary of this slot still is the one that cannot be reached.
+    /// Another server says that the primary of this slot still is the one that cannot be reached, or none knows better.
     pub fn confirmed(&self, slot: u16, now: Instant) {
         if let Some(shard) = self.shard(slot) {
             shard.next.store(self.micros(now) + PAUSE.as_micros() as u64, Ordering::Relaxed);
         }
     }
 
-    /// Who knows better about a slot whose server was `tried`, and could not be reached: the one that serves it by now, else a
-    /// replica, else any other primary. None if that was asked a moment ago, and nothing had changed.
+    /// A server that may know better about a slot whose server was `tried` in vain: the one that serves it by now, else a
+    /// replica, else any other primary. None if one was asked a moment ago, and nothing had changed.
     pub fn stand_by(&self, slot: u16, tried: &Node, now: Instant) -> Option<Arc<Node>> {
         let shard = self.shard(slot)?;
         if shard.primary.number != tried.number {
@@ -136,15 +136,30 @@ impl Map {
                 return None;
             }
         }
+        self.another(slot, tried, &[])
+    }
+
+    /// The same, however long ago anybody was asked, but none of the servers with these numbers.
+    pub fn another(&self, slot: u16, tried: &Node, asked: &[u64]) -> Option<Arc<Node>> {
+        let shard = self.shard(slot)?;
         let turn = shard.turns.fetch_add(1, Ordering::Relaxed) as usize;
-        // Who is known to be away is passed over.
-        let sound = |nodes: &[&Arc<Node>]| {
-            let node = |at| nodes[(turn + at) % nodes.len()];
-            (0..nodes.len()).map(node).find(|node| !node.breaker.is_open()).cloned()
+        let is_new = |node: &&Arc<Node>| node.number != tried.number && !asked.contains(&node.number);
+        let replicas: Vec<_> = shard.replicas.iter().filter(is_new).collect();
+        let primaries: Vec<_> = self.primaries().filter(is_new).collect();
+        let groups = [&replicas, &primaries];
+        // A server that is down is passed over, and so is one that says that its cluster is.
+        let first = |fits: fn(&Node) -> bool| {
+            groups.into_iter().find_map(|nodes| {
+                let node = |at| nodes[(turn + at) % nodes.len()];
+                (0..nodes.len()).map(node).find(|node| fits(node)).cloned()
+            })
         };
-        let replicas: Vec<_> = shard.replicas.iter().collect();
-        let others: Vec<_> = self.primaries().filter(|node| node.number != tried.number).collect();
-        sound(&replicas).or_else(|| sound(&others)).or_else(|| replicas.first().map(|node| Arc::clone(node)))
+        let is_reachable = |node: &Node| !node.breaker.is_open();
+        let others = || self.nodes().find(|node| is_new(node) && is_reachable(node) && !node.is_retired()).cloned();
+        first(|node| !node.breaker.is_open() && !node.is_cut_off())
+            .or_else(|| first(|node| !node.breaker.is_open()))
+            .or_else(others)
+            .or_else(|| replicas.first().map(|node| Arc::clone(node)))
     }
 
     /// A primary to be asked about a slot that nobody serves as far as is known; none if one was a moment ago.
@@ -209,6 +224,7 @@ mod tests {
             first: *first,
             last: *last,
             places: ports.iter().copied().map(place).collect(),
+            primary: ports.first().map(u16::to_string).unwrap_or_default().into_bytes(),
         };
         Layout { ranges: ranges.iter().map(range).collect(), ..Layout::default() }
     }

@@ -8,9 +8,10 @@ pub(crate) mod layout;
 mod map;
 mod search;
 pub(crate) mod slot;
+mod survey;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use crate::base::endpoint::{Seeds, Server};
@@ -21,6 +22,7 @@ use crate::session::discovery::{Discovery, Pace};
 use crate::session::node::Node;
 
 use map::Map;
+use survey::Survey;
 
 /// Where a call goes.
 pub(crate) enum Way {
@@ -40,6 +42,10 @@ pub(crate) struct Cluster {
     pub discovery: Discovery,
     /// When to ask for the map again.
     pub pace: Pace,
+    /// The epoch of the map.
+    epoch: AtomicU64,
+    /// What servers said behind answers, and was not believed on their word alone.
+    hearsay: Mutex<Survey>,
     /// Keeps calls from searching in vain while no map is known.
     absence: Breaker,
     closed: AtomicBool,
@@ -52,6 +58,8 @@ impl Cluster {
             map: RwLock::default(),
             discovery: Discovery::default(),
             pace: Pace::default(),
+            epoch: AtomicU64::new(0),
+            hearsay: Mutex::default(),
             absence: Breaker::default(),
             closed: AtomicBool::new(false),
         }
@@ -167,13 +175,17 @@ impl Cluster {
         Error::new(error.code(), message)
     }
 
-    /// Another server that may serve a slot by now, since `tried` cannot be reached.
-    pub fn stand_by(&self, slot: u16, tried: &Node) -> Option<Arc<Node>> {
+    /// Another server that may serve a slot by now, since `tried` cannot be reached, or is cut off from the others; after the
+    /// first of a call none of those `asked`.
+    pub fn stand_by(&self, slot: u16, tried: &Node, asked: &[u64]) -> Option<Arc<Node>> {
         self.doubt();
-        self.read().stand_by(slot, tried, Instant::now())
+        match asked {
+            [] => self.read().stand_by(slot, tried, Instant::now()),
+            asked => self.read().another(slot, tried, asked),
+        }
     }
 
-    /// A server that was asked in place of a slot's primary says that it still is the primary.
+    /// A server that was asked in place of a slot's primary says that it still is the primary, or none knows better.
     pub fn confirmed(&self, slot: u16) {
         self.read().confirmed(slot, Instant::now());
     }

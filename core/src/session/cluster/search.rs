@@ -1,10 +1,13 @@
 //! Asking for the map.
 
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::layout::{self, Layout};
+use super::survey::{self, Health, Survey, View};
 use super::{Cluster, luck};
+use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
 use crate::call::resp::{self, ReplyLimit, Value};
@@ -16,14 +19,17 @@ use crate::session::node::Node;
 const LIMIT: ReplyLimit = ReplyLimit { bytes: 8 << 20, items: 400_000 };
 /// So many servers share the time for a search; who comes after them has what they left.
 const SHARES: usize = 3;
-/// What it may cost to find out whether another seed is of the same cluster.
+/// No more servers are asked in one search.
+const MOST: usize = 64;
+/// What it may cost to ask another server too once one has answered, and to find out whether another seed is of the same
+/// cluster.
 const CHECK: Duration = Duration::from_millis(100);
-/// What a call may be late for having asked for the map behind its own answer.
+/// What of its time a call may use to ask for the map behind its own answer.
 const BESIDE: Duration = Duration::from_millis(100);
 
 impl Cluster {
-    /// Asks one server after the other for the map until one gives it: those that are known, else the seeds. Whoever begins it
-    /// has begun a search. `keep` leaves the connection for the next call.
+    /// Asks one server after the other for the map until one of them can be believed: those that are known, else the seeds and
+    /// whom they name. Whoever begins it has begun a search. `keep` leaves the connections for the next calls.
     ///
     /// # Errors
     /// Why no server gave a map.
@@ -54,21 +60,27 @@ impl Cluster {
         keep: bool,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
-        let mut why: Option<Error> = None;
-        let all = self.candidates();
-        for (at, node) in all.iter().enumerate() {
-            let left = deadline.saturating_duration_since(Instant::now());
+        let (mut why, mut survey): (Option<Error>, Survey) = (None, Survey::default());
+        let known = self.known_epoch();
+        let (mut all, mut end) = (self.candidates(), deadline);
+        let mut at = 0;
+        while at < all.len() && !survey.is_settled(known) {
+            let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            let share = left / (all.len() - at).min(SHARES) as u32;
-            match self.ask(node, timeout, Instant::now() + share, keep, interrupted) {
-                Ok(layout) => {
-                    if !self.read().is_known() {
-                        self.check(&layout, node, timeout, deadline, interrupted)?;
+            let (node, share) = (all[at].clone(), left / (all.len() - at).min(SHARES) as u32);
+            at += 1;
+            match self.ask(&node, timeout, Instant::now() + share, keep, interrupted) {
+                Ok(view) => {
+                    // The others have less time then: there is something to go by.
+                    if view.health > Health::Fails {
+                        end = end.min(Instant::now() + CHECK);
                     }
-                    self.learn(&layout);
-                    return Ok(());
+                    survey.add(view);
+                    if let Some(last) = survey.views().last().filter(|_| !survey.is_settled(known)) {
+                        self.add_named(&last.layout, &mut all);
+                    }
                 }
                 Err(error) if error.code() == Code::Internal => return Err(error),
                 // What a person must mend says more than that somebody is away.
@@ -76,11 +88,42 @@ impl Cluster {
                 Err(_) => {}
             }
         }
+        if let Some(best) = survey.best() {
+            if known.is_none() {
+                self.check(best, &survey, timeout, deadline, interrupted)?;
+            }
+            // Of those that see no majority nobody knows more than is known.
+            if known.is_none() || best.health > Health::Fails {
+                self.learn(&best.layout, best.epoch);
+            }
+            return Ok(());
+        }
         let message = || format!("no server of the cluster at {} gave its map in time: check them", self.seeds);
         Err(why.unwrap_or_else(|| Error::new(Code::Timeout, message())))
     }
 
-    /// The servers to ask, in an order that is not the same in each process, those that are known to be away last.
+    /// The epoch of the map, if there is one.
+    fn known_epoch(&self) -> Option<u64> {
+        self.read().is_known().then(|| self.epoch.load(Ordering::Relaxed))
+    }
+
+    /// Adds the servers that a map names, primaries first, unless they are there.
+    fn add_named(&self, Layout { ranges, .. }: &Layout, all: &mut Vec<Arc<Node>>) {
+        let primaries = ranges.iter().filter_map(|range| range.places.first());
+        let replicas = ranges.iter().flat_map(|range| range.places.iter().skip(1));
+        for (host, port) in primaries.chain(replicas) {
+            if all.len() >= MOST {
+                return;
+            }
+            if let Some(node) = self.node(host, *port)
+                && all.iter().all(|other| other.number != node.number)
+            {
+                all.push(node);
+            }
+        }
+    }
+
+    /// The servers to ask, in an order that is not the same in each process, those that are known to be down or cut off last.
     fn candidates(&self) -> Vec<Arc<Node>> {
         let seeds = self.seeds.servers.iter().filter_map(|server| server.place());
         let mut seeds: Vec<_> = seeds.filter_map(|(host, port)| self.node(host, port)).collect();
@@ -96,7 +139,7 @@ impl Cluster {
         all.rotate_left(first);
         seeds.retain(|seed| all.iter().all(|node| node.number != seed.number));
         all.append(&mut seeds);
-        all.sort_by_key(|node| node.breaker.is_open());
+        all.sort_by_key(|node| (node.breaker.is_open(), node.is_cut_off()));
         all
     }
 
@@ -107,13 +150,13 @@ impl Cluster {
         deadline: Instant,
         keep: bool,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Layout> {
+    ) -> Result<View> {
         let mut wire = node.connect(timeout, deadline, interrupted)?;
-        let layout = self.ask_on(&mut wire, node, deadline, interrupted)?;
+        let view = self.ask_on(&mut wire, node, deadline, interrupted)?;
         if keep {
             node.pool.keep(wire);
         }
-        Ok(layout)
+        Ok(view)
     }
 
     /// Asks on a connection; after an error it is of no use.
@@ -123,13 +166,18 @@ impl Cluster {
         node: &Node,
         deadline: Instant,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Layout> {
+    ) -> Result<View> {
         let server = &node.server;
         wire.clear();
-        resp::command(wire.outgoing().0, &[b"CLUSTER", b"SLOTS"]);
-        let reply = match wire.trip(deadline, LIMIT, server, interrupted) {
-            Ok(Value::Error(text)) => return Err(refused(&server.scrubbed(&text), &server.to_string())),
-            Ok(reply) => reply,
+        let out = wire.outgoing().0;
+        resp::command(out, &[b"CLUSTER", b"INFO"]);
+        resp::command(out, &[b"CLUSTER", b"SLOTS"]);
+        let told = wire
+            .trip(deadline, ReplyLimit::SMALL, server, interrupted)
+            .and_then(|info| Ok((survey::health(&info), wire.receive(deadline, LIMIT, server, interrupted)?)));
+        let ((health, epoch), reply) = match told {
+            Ok((_, Value::Error(text))) => return Err(refused(&server.scrubbed(&text), &server.to_string())),
+            Ok(told) => told,
             Err(Broken::Interrupted) => return Err(interruption()),
             Err(Broken::TimedOut) => {
                 let message = format!("{server} did not give the map of its cluster in time: check the server");
@@ -138,9 +186,10 @@ impl Cluster {
             Err(Broken::Failed(Failure::NotSent(error) | Failure::Unknown(error))) => return Err(error),
         };
         node.breaker.success();
+        node.says_cut_off(health == Health::Fails);
         let (host, _) = server.place().unwrap_or_default();
         match layout::read(&reply, host, &self.seeds.host_map) {
-            Some(layout) if !layout.ranges.is_empty() => Ok(layout),
+            Some(layout) if !layout.ranges.is_empty() => Ok(View { from: node.number, health, epoch, layout }),
             Some(_) => {
                 let message = format!("{server} knows of no slots: it joined no cluster, or left it; correct the url");
                 Err(Error::new(Code::Unavailable, message))
@@ -153,19 +202,32 @@ impl Cluster {
     }
 
     /// Asks for the map, if it is time, on the connection of a call that was just answered: that costs one trip to a server
-    /// that works. False if the connection is of no use any more.
-    pub fn look(&self, wire: &mut Wire, node: &Node, timeout: Duration) -> bool {
-        if !self.pace.is_due(Instant::now) {
+    /// that works, within what is left of the call's time. False if the connection is of no use any more.
+    pub fn look(&self, wire: &mut Wire, node: &Node, deadline: Instant) -> bool {
+        let now = Instant::now();
+        if !self.pace.is_due(|| now) || now >= deadline {
             return true;
         }
         let Some(_search) = self.discovery.begin() else { return true };
-        let layout = self.ask_on(wire, node, Instant::now() + timeout.min(BESIDE), &mut || false);
+        let view = self.ask_on(wire, node, deadline.min(now + BESIDE), &mut || false);
         self.pace.looked(Instant::now());
-        layout.map(|layout| self.learn(&layout)).is_ok()
+        let Ok(view) = view else { return false };
+        let mut hearsay = self.hearsay.lock().unwrap_or_else(PoisonError::into_inner);
+        hearsay.add(view);
+        match hearsay.best().filter(|_| hearsay.is_settled(self.known_epoch())).cloned() {
+            Some(best) => {
+                self.learn(&best.layout, best.epoch);
+                *hearsay = Survey::default();
+            }
+            // Others are asked behind calls of theirs.
+            None => self.doubt(),
+        }
+        true
     }
 
     /// Takes this for the map.
-    pub fn learn(&self, layout: &Layout) {
+    pub fn learn(&self, layout: &Layout, epoch: u64) {
+        self.epoch.store(epoch, Ordering::Relaxed);
         let seeds = || self.seeds.servers.iter().filter_map(|server| server.place());
         self.write().set(
             layout,
@@ -177,27 +239,37 @@ impl Cluster {
     /// Whether the other seeds are of the same cluster. Those that its map names are; others are asked, if they answer.
     fn check(
         &self,
-        layout: &Layout,
-        asked: &Node,
+        best: &View,
+        survey: &Survey,
         timeout: Duration,
         deadline: Instant,
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<()> {
         let end = deadline.min(Instant::now() + CHECK);
-        for server in &self.seeds.servers {
-            let Some((host, port)) = server.place() else { continue };
-            let is_named = |range: &layout::Range| range.places.iter().any(|(h, p)| h == host && *p == port);
-            if *server == asked.server || layout.ranges.iter().any(is_named) || Instant::now() >= end {
+        let layout = &best.layout;
+        let is_apart = |other: &View| !layout.ids.is_empty() && other.layout.ids.is_disjoint(&layout.ids);
+        let seeds = self.seeds.servers.iter();
+        let seeds: Vec<_> =
+            seeds.filter_map(|server| server.place()).filter_map(|(host, port)| self.node(host, port)).collect();
+        let name = |number| self.read().nodes().find(|node| node.number == number).map(|node| node.server.to_string());
+        let apart = |server: &Server| {
+            let asked = name(best.from).unwrap_or_default();
+            Err(Error::invalid(format!("{asked} and {server} are of different clusters: give servers of one cluster")))
+        };
+        for node in seeds {
+            let place = node.server.place();
+            let is_named = |range: &layout::Range| range.places.iter().any(|(h, p)| place == Some((h, *p)));
+            if let Some(heard) = survey.views().find(|view| view.from == node.number) {
+                if is_apart(heard) {
+                    return apart(&node.server);
+                }
                 continue;
             }
-            let Some(node) = self.node(host, port) else { continue };
+            if layout.ranges.iter().any(is_named) || Instant::now() >= end {
+                continue;
+            }
             match self.ask(&node, timeout, end, false, interrupted) {
-                Ok(other) if !layout.ids.is_empty() && other.ids.is_disjoint(&layout.ids) => {
-                    return Err(Error::invalid(format!(
-                        "{} and {server} are of different clusters: give servers of one cluster",
-                        asked.server
-                    )));
-                }
+                Ok(other) if is_apart(&other) => return apart(&node.server),
                 Err(error) if error.code() == Code::Unavailable && !error.may_pass() => return Err(error),
                 _ => {}
             }

@@ -1,8 +1,7 @@
-//! A call in a cluster: in which slot its keys lie, where a server sends it on to, and who is asked in place of one that has
-//! gone.
+//! A call in a cluster: in which slot its keys lie, and where a server sends it on to.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::endpoint::Endpoint;
@@ -49,12 +48,10 @@ impl Exchange {
             cluster.doubt();
             return self.conclude(Err(self.astray(redirect)), 0);
         };
-        if let Some((primary, error)) = self.stands_for.take()
-            && primary.number == to.number
+        if let Some(stands_for) = self.stands_for.take()
+            && stands_for.primary.number == to.number
         {
-            // It still follows the one that cannot be reached.
-            cluster.confirmed(self.slot);
-            return self.not_reached(error, 0);
+            return self.confirmed(stands_for);
         }
         let error = self.astray(redirect);
         (self.asking, self.with_text, self.pass) = (redirect.once, false, Pass::Usual);
@@ -77,51 +74,6 @@ impl Exchange {
         let message =
             format!("{server} sends calls on to \"{other}\", and the call did not get through: look at CLUSTER SLOTS");
         Error::new(Code::Unavailable, message)
-    }
-
-    /// Its server cannot be reached, and has not got the call. In a cluster another may have taken over.
-    pub(super) fn unreachable(&mut self, error: Error, retry_after: Duration) -> Step {
-        let micros = retry_after.as_micros() as u64;
-        let session = self.session.clone();
-        let Some(cluster) = session.engine().route.cluster().filter(|_| error.may_pass()) else {
-            return self.not_reached(error, micros);
-        };
-        if let Some((_, first)) = self.stands_for.take() {
-            return self.not_reached(first, micros);
-        }
-        if std::mem::take(&mut self.asking) {
-            // Who has the slot may think better of it.
-            return self.again(error, FIRST_PAUSE);
-        }
-        let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
-        let error = cluster.explained(&tried, error);
-        if Instant::now() < self.deadline
-            && let Some(other) = cluster.stand_by(self.slot, &tried)
-        {
-            self.hops += 1;
-            if self.hops > 2 * HOPS {
-                return self.again(error, FIRST_PAUSE);
-            }
-            if !cluster.is_at(self.slot, &other) {
-                self.stands_for = Some((tried, error));
-            }
-            (self.with_text, self.pass, self.node) = (false, Pass::Usual, Some(other));
-            return Step::Send;
-        }
-        // Who has nowhere to go may as well ask.
-        if cluster.pace.is_due(Instant::now) && Instant::now() < self.deadline {
-            return Step::Discover;
-        }
-        self.not_reached(error, micros)
-    }
-
-    /// The script ran. In place of a primary that is what only its successor does.
-    pub(super) fn took_over(&mut self) {
-        if self.stands_for.take().is_some()
-            && let (Some(cluster), Some(node)) = (self.session.engine().route.cluster(), &self.node)
-        {
-            cluster.promoted(self.slot, node);
-        }
     }
 
     /// Whether the server is to be told that it is asked for once: the command for it precedes the call, and has a reply of

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::stand_in::Why;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::{Code, Error};
 use crate::call::refusal::{self, Refusal};
@@ -22,14 +23,20 @@ impl Exchange {
         // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
         let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
         self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
-        let is_doubtful = matches!(refusal, Refusal::Elsewhere(..)) || text.starts_with("CLUSTERDOWN");
-        if is_doubtful {
+        let is_down = text.starts_with("CLUSTERDOWN");
+        if is_down || matches!(refusal, Refusal::Elsewhere(..)) {
             self.session.engine().route.doubt();
         }
+        if is_down && self.session.engine().route.cluster().is_some() {
+            self.node.iter().for_each(|node| node.says_cut_off(true));
+            if let Refusal::Later(error, scope) = refusal {
+                return self.cut_off(error, Why::Refused(scope, self.pass));
+            }
+        }
         if matches!(refusal, Refusal::Later(..) | Refusal::Elsewhere(..))
-            && let Some((_, error)) = self.stands_for.take()
+            && let Some(stands_for) = self.stands_for.take()
         {
-            return self.not_reached(error, 0);
+            return self.ask_another(stands_for);
         }
         match refusal {
             Refusal::NoScript if !self.with_text => {
@@ -47,7 +54,7 @@ impl Exchange {
     }
 
     /// The server does not work for now. Who only looks whether it does is not made to wait for it.
-    fn refused(&mut self, error: Error, scope: Scope) -> Step {
+    pub(super) fn refused(&mut self, error: Error, scope: Scope) -> Step {
         let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
         let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
         if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
