@@ -97,8 +97,12 @@ impl Place {
     /// The password, if there is one. Blocks while a file is read.
     ///
     /// # Errors
-    /// `unavailable` if the file cannot be read.
+    /// `unavailable` if the file cannot be read, `not_permitted` if another server has named this one and it is not among the
+    /// `trusted_hosts` of the URL: then nothing may connect to it.
     pub fn password(&self) -> Result<Option<String>> {
+        if let Some(error) = self.0.distrusted() {
+            return Err(error);
+        }
         let told = self.0.password.as_ref().map(|password| {
             password.tell().map_err(|why| {
                 let message = format!("{} gives no password for {}: {}", password.origin(), self.0, why.why);

@@ -1,5 +1,5 @@
 -- Ends the lease of a loader that has no value; keeps its error for a while, if it shall be kept; tells who waits.
--- KEYS the entry, its waiters.  ARGV[3] id.  ARGV[4] for how long the error is remembered in microseconds, or 0.
+-- KEYS the entry, maybe its waiters.  ARGV[3] id.  ARGV[4] for how long the error is remembered in microseconds, or 0.
 -- ARGV[5] what channels' names begin with.  ARGV[6] room for the header, then the error.
 -- Reply: {1, now, whether the id had the lease}.
 -- Invariant: a value that is still of use stays, and is served while the error is remembered.

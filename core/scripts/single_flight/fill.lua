@@ -1,5 +1,5 @@
 -- Stores what was loaded under a token, unless something newer was stored or forgotten; ends the lease; tells who waits.
--- KEYS the entry, its waiters.  ARGV[3] id.  ARGV[4] token, 0 for a value that is put and so is newer than all before it.
+-- KEYS the entry, maybe its waiters.  ARGV[3] id.  ARGV[4] token, 0 for a value that is put and so is newer than all before it.
 -- ARGV[5] ttl of leases.  ARGV[6] fresh, ARGV[7] stale, in microseconds.  ARGV[8] kind.  ARGV[9] what channels' names begin
 -- with.  ARGV[10] room for the header, then the payload.
 -- Reply: {1, now, whether it is stored}.

@@ -1,5 +1,5 @@
 -- Forgets an entry, and what is being loaded for it; tells who waits.
--- KEYS the entry, its waiters.  ARGV[3] ttl of leases.  ARGV[4] what channels' names begin with.
+-- KEYS the entry, maybe its waiters.  ARGV[3] ttl of leases.  ARGV[4] what channels' names begin with.
 -- Reply: {1, now, whether there was a value, whether it was being loaded}.
 -- Invariant: no token given before stores anything after.
 local e = load(KEYS[1])

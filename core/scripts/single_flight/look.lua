@@ -1,5 +1,5 @@
 -- Looks at entries, and gives the caller the lease to load those that need it.
--- KEYS an entry and its waiters, for each.  ARGV[3] id.  ARGV[4] ttl of the lease in microseconds, 0 to look only.
+-- KEYS an entry and its waiters, for each, or the entries alone: then nobody is listed to be told.  ARGV[3] id.  ARGV[4] ttl of the lease in microseconds, 0 to look only.
 -- ARGV[5] channel to be told at, or ''.  ARGV[6..] for each entry, luck in thousandths: 0 refreshes nothing early.
 -- Reply: {1, now, then for each, or for the first of them: duty (0 none, 1 the caller loads it, 2 another does), token, how long the lease or the
 -- error lasts, kind, whether it is stale, age, payload}.
@@ -30,8 +30,9 @@ local function duty_of(e, is_due)
   e.last, e.owner, e.deadline, e.ttl, e.dirty = next_token(e), id, now + ttl, ttl, true
   return LOADS
 end
-for n = 1, #KEYS / 2 do
-  local e = load(KEYS[2 * n - 1])
+local step = #KEYS / (#ARGV - 5)
+for n = 1, #ARGV - 5 do
+  local e = load(KEYS[step * (n - 1) + 1])
   bytes = bytes + e.size
   if n > 1 and bytes > MOST_BYTES then break end
   entries[n] = e
@@ -47,7 +48,7 @@ for n, e in ipairs(entries) do
     local list = e.whole and wholes or heads
     list[#list + 1] = e
   end
-  if duty == ANOTHER_LOADS and e.kind == NOTHING and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
+  if duty == ANOTHER_LOADS and e.kind == NOTHING and channel ~= '' and step == 2 then waits[#waits + 1] = KEYS[2 * n] end
   local at = #reply
   reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == LOADS and e.last or 0, left
   reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= NOTHING and now - e.made or 0

@@ -11,8 +11,10 @@ local function register(key, channel)
     redis.call('SET', key, list .. channel, 'PX', HEARTBEAT_MS)
   end
 end
--- They ask once this script is done, so they may be told before the entry is saved. Whether there is a list to forget then.
+-- They ask once this script is done, so they may be told before the entry is saved. Whether there is a list to forget then. Without a
+-- key nobody is told: they ask again within a second.
 local function wake(e, key, prefix)
+  if not key then return false end
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)

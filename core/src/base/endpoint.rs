@@ -4,6 +4,7 @@ mod options;
 mod redacted;
 mod seeds;
 pub(crate) mod sentinels;
+mod trusted;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,9 +13,10 @@ use std::sync::Arc;
 
 use options::{Options, client_name, password_of, tls_files};
 use sentinels::Watched;
+use trusted::TrustedHosts;
 
 use crate::base::credentials::{Password, PasswordProvider, Secret};
-use crate::base::error::{Error, Result, shown};
+use crate::base::error::{Code, Error, Result, shown};
 pub use redacted::redacted;
 pub(crate) use seeds::{HostMap, Seeds};
 
@@ -67,6 +69,8 @@ pub(crate) struct Server {
     pub database: u32,
     /// What the server's operator sees in `CLIENT LIST`.
     pub client_name: String,
+    /// Where it may be, of what others say; none: anywhere.
+    trusted: Option<TrustedHosts>,
 }
 
 /// A parsed URL.
@@ -94,6 +98,18 @@ impl Server {
             _ => None,
         };
         Server { address: Address::at(host.to_owned(), port, files), ..self.clone() }
+    }
+
+    /// Why no connection is made to it, and it gets no password, if its URL trusts other hosts alone.
+    pub fn distrusted(&self) -> Option<Error> {
+        let (trusted, (host, port)) = (self.trusted.as_ref()?, self.place()?);
+        (!trusted.has(host, port)).then(|| {
+            let message = format!(
+                "{self}, which another server has named, is not among the trusted_hosts= of the url: no connection was made \
+                 to it; add it if it is yours, or look who names it"
+            );
+            Error::new(Code::NotPermitted, message)
+        })
     }
 
     /// Whether it is the same place, however one gets in.
@@ -252,7 +268,8 @@ impl Endpoint {
             return Err("has a user but no password: write user:password@, or :password@ for a password alone".into());
         }
         let client_name = client_name(&mut options)?;
-        let server = |address| Server { address, user, password, database: 0, client_name: client_name.clone() };
+        let server =
+            |address| Server { address, user, password, database: 0, client_name: client_name.clone(), trusted: None };
         if scheme.contains('+') && login.is_some_and(|login| login.contains(['@', ','])) {
             return Err(
                 "has a '@' or ',' before its last '@': give the login once, before the first server, and write \
@@ -267,7 +284,7 @@ impl Endpoint {
             return Ok(Endpoint::Cluster(seeds));
         }
         // Whether what stands where a database should cannot be the end of a password whose '@' was forgotten.
-        let mut is_apart = login.is_some();
+        let (mut is_apart, mut trusted) = (login.is_some(), None);
         let (address, database) = if scheme == "unix" {
             if !place.starts_with('/') {
                 return Err("has no absolute path: write it as unix:///run/redis.sock[?db=0]".into());
@@ -275,6 +292,8 @@ impl Endpoint {
             (Address::Unix { path: PathBuf::from(decoded(place)?) }, options.take("db").unwrap_or_default())
         } else if scheme.ends_with("+sentinel") {
             let (watched, database) = sentinels::parse(scheme, place, files, &client_name, &mut options)?;
+            let named = watched.sentinels.iter().filter_map(Server::place).map(|(host, _)| host);
+            trusted = options.take("trusted_hosts").map(|text| TrustedHosts::parse(&text, named)).transpose()?;
             (Address::Watched(Arc::new(watched)), database)
         } else {
             let (authority, path) = place.split_once('/').unwrap_or((place, ""));
@@ -282,8 +301,15 @@ impl Endpoint {
             is_apart = !authority.contains(':') || login.is_some();
             (Address::at(host, port, files), path.to_owned())
         };
+        if trusted.is_none() && options.take("trusted_hosts").is_some() {
+            return Err(
+                "has trusted_hosts= for one server, which names no others: take it out, or use redis+cluster:// or \
+                        redis+sentinel://"
+                    .into(),
+            );
+        }
         options.finish()?;
-        Ok(Endpoint::Redis(Server { database: database_of(&database, is_apart)?, ..server(address) }))
+        Ok(Endpoint::Redis(Server { database: database_of(&database, is_apart)?, trusted, ..server(address) }))
     }
 }
 

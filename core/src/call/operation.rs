@@ -101,6 +101,11 @@ pub(crate) trait Operation: Send + Sync {
     fn key(&self, at: usize) -> Option<&[u8]> {
         self.frame().keys.get(at).map(Vec::as_slice)
     }
+    /// Whether every second of its keys is for hints alone, and may be left out: that costs others who wait their time. A server whose
+    /// slot is on its way refuses several keys of which it lacks one.
+    fn has_spare_keys(&self) -> bool {
+        false
+    }
     /// Gives the arguments after the common two, if there are any.
     fn args(&self, _args: &mut Args<'_>) {}
     /// How many there are.

@@ -57,7 +57,7 @@ impl Redirect {
 /// Of the codes below, those that only what writes gets.
 const OF_WRITES: [&str; 3] = ["MISCONF", "NOREPLICAS", "READONLY"];
 /// Codes that prove that the script did not run, and pass by themselves.
-const PASSING: [&str; 6] = ["LOADING", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "MISCONF"];
+const PASSING: [&str; 5] = ["LOADING", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "MISCONF"];
 /// The same, from a server that is (or follows) no master.
 const DEMOTED: [&str; 2] = ["READONLY", "MASTERDOWN"];
 
@@ -103,6 +103,14 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
     if let Some(redirect) = Redirect::read(text) {
         return Refusal::Redirected(redirect);
     }
+    if matches!(code, "MOVED" | "ASK") {
+        let message = format!(
+            "{server} sent {} on with a redirection that is none (\"{}\"): is there a proxy in between?",
+            operation.describe(),
+            shown(text.as_bytes())
+        );
+        return Refusal::Final(Error::new(Code::Unavailable, message));
+    }
     let scope = if OF_WRITES.into_iter().any(inner) {
         Scope::Writes
     } else if inner("TRYAGAIN") || text.contains("Hash slot not served") {
@@ -116,6 +124,14 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
             shown(text.as_bytes())
         );
         return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
+    }
+    if inner("TRYAGAIN") {
+        let message = format!(
+            "{server} has some of the keys of {} and not the others, while their slot moves to another server (TRYAGAIN): wait; if \
+             it goes on, the move was broken off: end it with redis-cli --cluster fix {server}",
+            operation.describe()
+        );
+        return Refusal::Later(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {
         let message =

@@ -58,6 +58,9 @@ pub(crate) fn dial(server: &Server, patience: &mut CallDeadline<'_>) -> Result<C
 
 /// As [`dial`], a server that has its place.
 pub(super) fn dial_as(server: &Server, role: Role, patience: &mut CallDeadline<'_>) -> Result<Connection> {
+    if let Some(error) = server.distrusted() {
+        return Err(error);
+    }
     let secret = login::password(server, None, patience)?;
     let again = match open(server, patience).and_then(|stream| greet(stream, server, role, secret.as_ref(), patience)) {
         Ok(connection) => return Ok(connection),

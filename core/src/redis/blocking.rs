@@ -33,7 +33,7 @@ pub(super) fn discover(exchange: &mut Exchange, interrupted: &mut dyn FnMut() ->
     let session = exchange.session().clone();
     match session.discover(exchange.deadline(), interrupted) {
         Err(Broken::Interrupted) => Err(interruption()),
-        _ if Instant::now() >= exchange.deadline() => Ok(exchange.on_timeout()),
+        _ if Instant::now() >= exchange.deadline() => Ok(exchange.on_timeout_unsent()),
         _ => Ok(exchange.start()),
     }
 }

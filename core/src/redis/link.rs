@@ -244,7 +244,7 @@ impl<T> Link<T> {
             }
         }
         for (mut exchange, tag) in self.waiting.take_late(now) {
-            let step = exchange.on_timeout();
+            let step = exchange.on_timeout_unsent();
             self.submit(step, exchange, tag);
         }
         let State::Up(up) = &mut self.state else { return };

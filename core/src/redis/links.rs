@@ -145,7 +145,7 @@ impl<T> Links<T> {
             self.submit(step, exchange, tag);
         }
         for (mut exchange, tag) in late {
-            let step = exchange.on_timeout();
+            let step = exchange.on_timeout_unsent();
             self.submit(step, exchange, tag);
         }
         self.all.iter_mut().for_each(Link::flush);

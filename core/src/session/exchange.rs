@@ -58,8 +58,11 @@ pub(crate) struct Exchange {
     stands_for: Option<StandsFor>,
     /// The numbers of the servers that were asked so since the start.
     asked: Vec<u64>,
-    /// How often servers have sent it on.
-    hops: u32,
+    /// The servers that have sent it on since the start, and what to say of that once so many have that it goes round.
+    trail: Vec<Arc<Node>>,
+    round: Option<Box<str>>,
+    /// How often it was sent on to a server, for this time only, that could not be reached.
+    asked_in_vain: u32,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -69,6 +72,8 @@ pub(crate) struct Exchange {
     wait_until: Option<Instant>,
     /// Whether the script's text is sent instead of its SHA-1.
     with_text: bool,
+    /// Whether keys are left out that it can do without.
+    spares_keys: bool,
     /// Whether it travels alone: what it was sent with failed for its key.
     alone: bool,
     /// Whether the next start begins a new attempt, with a timeout of its own.
@@ -103,10 +108,13 @@ impl Exchange {
             asking: false,
             stands_for: None,
             asked: Vec::new(),
-            hops: 0,
+            trail: Vec::new(),
+            round: None,
+            asked_in_vain: 0,
             operation,
             wait_until,
             with_text: false,
+            spares_keys: false,
             alone: false,
             fresh: true,
             unknown: None,
@@ -181,8 +189,8 @@ impl Exchange {
         }
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
-            (self.fresh, self.with_text, self.repeats, self.hops, self.unknown) = (false, false, 0, 0, None);
-            self.alone = false;
+            (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
+            (self.alone, self.round, self.asked_in_vain, self.spares_keys) = (false, None, 0, false);
         }
         if let Some(answer) = self.operation.local_answer() {
             return self.conclude(Ok(answer), 0);
@@ -194,6 +202,7 @@ impl Exchange {
         }
         (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
         self.asked.clear();
+        self.trail.clear();
         self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
@@ -335,17 +344,27 @@ impl Exchange {
         }
     }
 
-    /// The caller's time is over without an answer.
+    /// The caller's time is over, and what was sent has no answer.
     pub fn on_timeout(&mut self) -> Step {
         self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
         self.conclude(Err(self.timed_out("got no answer")), 0)
     }
 
+    /// The caller's time is over before it was sent: no connection was ready, or no server was found. An earlier try may have
+    /// run.
+    pub fn on_timeout_unsent(&mut self) -> Step {
+        self.heard = Some(Instant::now());
+        self.session.engine().route.doubt();
+        let error = self.unknown.clone();
+        self.conclude(Err(error.unwrap_or_else(|| self.timed_out("could not be sent, and was not done,"))), 0)
+    }
+
     fn timed_out(&self, what: &str) -> Error {
         let (server, ms) = (self.server(), self.timeout.as_millis());
+        let before = self.round.as_ref().map_or_else(String::new, |round| format!("; before that {round}"));
         let message = format!(
-            "{} at {server} {what} within {ms} ms: check the server, or raise the timeout",
+            "{} at {server} {what} within {ms} ms: check the server, or raise the timeout{before}",
             self.operation.describe()
         );
         Error::new(Code::Timeout, message)
@@ -369,7 +388,8 @@ impl Exchange {
                 Some(whole) => whole,
                 None => {
                     // Others have their turn first; the time is that of the whole.
-                    (self.with_text, self.repeats, self.hops, self.unknown) = (false, 0, 0, None);
+                    (self.with_text, self.repeats, self.unknown) = (false, 0, None);
+                    (self.round, self.asked_in_vain) = (None, 0);
                     return Step::Sleep(Duration::ZERO);
                 }
             },

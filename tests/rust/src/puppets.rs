@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// What a puppet does with a command.
@@ -26,6 +27,7 @@ pub struct Puppet {
     /// The commands that came, but for those that begin a connection.
     heard: Arc<Mutex<Vec<Vec<String>>>>,
     script: Arc<Mutex<Arc<Script>>>,
+    came: Arc<AtomicUsize>,
 }
 
 impl Puppet {
@@ -36,10 +38,11 @@ impl Puppet {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let script: Arc<Script> = Arc::new(|_: &[String], _: &[Vec<String>]| Does::It);
-        let puppet = Puppet { port, heard: Arc::default(), script: Arc::new(Mutex::new(script)) };
-        let (heard, script) = (puppet.heard.clone(), puppet.script.clone());
+        let puppet = Puppet { port, heard: Arc::default(), script: Arc::new(Mutex::new(script)), came: Arc::default() };
+        let (heard, script, came) = (puppet.heard.clone(), puppet.script.clone(), puppet.came.clone());
         std::thread::spawn(move || {
             for near in listener.incoming().flatten() {
+                came.fetch_add(1, Ordering::SeqCst);
                 let far = TcpStream::connect(&server).unwrap();
                 let (heard, script) = (heard.clone(), script.clone());
                 std::thread::spawn(move || serve(&near, &far, &heard, &script));
@@ -56,6 +59,11 @@ impl Puppet {
     /// How often a command came.
     pub fn count(&self, command: &str) -> usize {
         self.heard.lock().unwrap().iter().filter(|words| words[0].eq_ignore_ascii_case(command)).count()
+    }
+
+    /// How many connections were made to it.
+    pub fn connections(&self) -> usize {
+        self.came.load(Ordering::SeqCst)
     }
 
     /// As the cluster knows it.

@@ -61,8 +61,21 @@ fn of_map(
     map: String,
     calls: impl Fn(&[String], &[Vec<String>]) -> Does + Send + Sync + 'static,
 ) -> impl Fn(&[String], &[Vec<String>]) -> Does {
+    of_state("ok", 1, map, calls)
+}
+
+/// The same, which says this of its cluster.
+fn of_state(
+    state: &'static str,
+    epoch: u64,
+    map: String,
+    calls: impl Fn(&[String], &[Vec<String>]) -> Does + Send + Sync + 'static,
+) -> impl Fn(&[String], &[Vec<String>]) -> Does {
+    let info = format!("cluster_state:{state}\r\ncluster_current_epoch:{epoch}\r\n");
+    let info = format!("${}\r\n{info}", info.len());
     move |words, before| match words {
         words if is_call(words) => calls(words, before),
+        [cluster, what] if cluster == "CLUSTER" && what == "INFO" => Does::Says(info.clone()),
         [cluster, ..] if cluster == "CLUSTER" => Does::Says(map.clone()),
         [asking] if asking == "ASKING" => Does::Says("+OK".into()),
         _ => Does::It,
@@ -194,8 +207,8 @@ fn a_map_that_is_wrong_all_the_time_is_asked_for_again_but_not_all_the_time() {
         one.does(of_map(map.clone(), move |_, _| Does::Says(moved.clone())));
         two.does(of_map(map, |_, _| Does::It));
         let limiter = limiter(&[&one, &two]);
-        // Beside the first question, and the check of the other seed if the map does not name it.
-        let asked = || (one.count("CLUSTER") + two.count("CLUSTER")).saturating_sub(2);
+        // Beside the first questions, one to each; a question is two commands.
+        let asked = || ((one.count("CLUSTER") + two.count("CLUSTER")) / 2).saturating_sub(2);
         let began = Instant::now();
         for number in 0_u64.. {
             drive(limiter.consume(number.to_string().as_bytes(), 1).unwrap()).unwrap();
@@ -226,7 +239,176 @@ fn servers_that_send_a_call_to_and_fro_cost_it_its_time_and_no_more() {
         let took = began.elapsed();
         assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
         assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
-        assert!(calls(&one) + calls(&two) < 80, "{name}: {} and {}", calls(&one), calls(&two));
+        assert!(error.message().contains("redirections go round"), "{name}: {error}");
+        assert!(calls(&one) + calls(&two) < 120, "{name}: {} and {}", calls(&one), calls(&two));
+    }
+}
+
+#[test]
+fn a_slot_that_is_on_its_way_in_a_circle_is_told_as_one() {
+    for (name, drive) in DRIVERS {
+        let [one, two] = puppets();
+        let map = slots(&[(0, 16_383, &[(one.port, "1")])]);
+        for (puppet, other) in [(&one, &two), (&two, &one)] {
+            let ask = format!("-ASK 1 {}", other.address());
+            puppet.does(of_map(map.clone(), move |_, _| Does::Says(ask.clone())));
+        }
+        let limiter = limiter(&[&one]);
+        let (stalls, began) = (Stalls::watch(), Instant::now());
+        let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
+        let took = began.elapsed();
+        assert!(matches!(error.code(), Code::Unavailable | Code::Timeout), "{name}: {error}");
+        let parts = ["redirections go round", &one.address(), &two.address()];
+        assert!(parts.iter().all(|part| error.message().contains(part)), "{name}: {error}");
+        assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
+        assert!(calls(&one) + calls(&two) < 120, "{name}: {} and {}", calls(&one), calls(&two));
+    }
+}
+
+#[test]
+fn a_host_that_lets_nobody_in_is_asked_thrice_at_most() {
+    for (name, drive) in DRIVERS {
+        let [one] = puppets();
+        // It hangs up before it was greeted.
+        let shut = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = shut.local_addr().unwrap().port();
+        let came = Arc::new(AtomicUsize::new(0));
+        let counts = came.clone();
+        std::thread::spawn(move || shut.incoming().for_each(|_| _ = counts.fetch_add(1, Ordering::SeqCst)));
+        let ask = format!("-ASK 1 127.0.0.1:{port}");
+        one.does(of_map(slots(&[(0, 16_383, &[(one.port, "1")])]), move |_, _| Does::Says(ask.clone())));
+        let error = drive(limiter(&[&one]).consume(b"k", 1).unwrap()).unwrap_err();
+        assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
+        assert!(error.message().contains(&port.to_string()), "{name}: {error}");
+        let came = came.load(Ordering::SeqCst);
+        assert!((1..=3).contains(&came), "{name}: {came} connections");
+    }
+}
+
+#[test]
+fn a_redirection_that_is_none_names_its_server() {
+    for (name, drive) in DRIVERS {
+        for text in
+            ["-MOVED x 127.0.0.1:1", "-MOVED 99999 127.0.0.1:1", "-ASK", "-MOVED 1", "-MOVED 1 nowhere", "-ASK 1 a b:x"]
+        {
+            let [one] = puppets();
+            let says = text.to_owned();
+            one.does(of_map(slots(&[(0, 16_383, &[(one.port, "1")])]), move |_, _| Does::Says(says.clone())));
+            let error = drive(limiter(&[&one]).consume(b"k", 1).unwrap()).unwrap_err();
+            assert_eq!(error.code(), Code::Unavailable, "{name}, {text}: {error}");
+            assert!(error.message().contains(&one.address()), "{name}, {text}: {error}");
+        }
+    }
+}
+
+/// Behind `localhost`, which is a name of its own.
+#[test]
+fn a_host_that_is_not_trusted_is_never_connected_to() {
+    for (name, drive) in DRIVERS {
+        for how in ["map", "moved", "ask", "replica"] {
+            let [one, other] = puppets();
+            let evil = slots(&[(0, 16_383, &[(other.port, "2")])]).replace("$9\r\n127.0.0.1", "$9\r\nlocalhost");
+            let own = slots(&[(0, 16_383, &[(one.port, "1")])]);
+            let say = |text: String| move |_: &[String], _: &[Vec<String>]| Does::Says(text.clone());
+            match how {
+                "map" => one.does(of_map(evil, |_, _| Does::It)),
+                "moved" => one.does(of_map(own, say(format!("-MOVED 1 localhost:{}", other.port)))),
+                "ask" => one.does(of_map(own, say(format!("-ASK 1 localhost:{}", other.port)))),
+                _ => {
+                    let both = slots(&[(0, 16_383, &[(one.port, "1"), (other.port, "2")])]);
+                    let (head, tail) = both.rsplit_once("$9\r\n127.0.0.1").unwrap();
+                    one.does(of_map(format!("{head}$9\r\nlocalhost{tail}"), say(DOWN.into())));
+                }
+            }
+            let url = format!("redis+cluster://{}?trusted_hosts=10.0.0.0/8,*.example", one.address());
+            let error = drive(limiter_at(&url).consume(b"k", 1).unwrap()).unwrap_err();
+            let (code, part) = match how {
+                "replica" => (Code::Unavailable, "CLUSTERDOWN"),
+                _ => (Code::NotPermitted, "trusted_hosts"),
+            };
+            assert_eq!(error.code(), code, "{name}, {how}: {error}");
+            assert!(error.message().contains(part), "{name}, {how}: {error}");
+            assert_eq!(other.connections(), 0, "{name}, {how}");
+        }
+    }
+}
+
+const DOWN: &str = "-CLUSTERDOWN The cluster is down";
+
+#[test]
+fn a_primary_that_is_cut_off_is_not_the_last_word() {
+    for (name, drive) in DRIVERS {
+        let [old, near, far, other] = puppets();
+        let ids = [(old.port, "1"), (near.port, "2"), (far.port, "3")];
+        let map = |first: usize| {
+            let shard: Vec<_> = (0..3).map(|at| ids[(first + at) % 3]).collect();
+            slots(&[(0, 7_500, &[(other.port, "4")]), (7_501, 16_383, &shard)])
+        };
+        let (is_cut, is_promoted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let cut = is_cut.clone();
+        old.does(of_state("fail", 4, map(0), move |_, _| match cut.load(Ordering::SeqCst) {
+            true => Does::Says(DOWN.into()),
+            false => Does::It,
+        }));
+        near.does(of_state("fail", 4, map(0), |_, _| Does::Says(DOWN.into())));
+        let (promoted, back) = (is_promoted.clone(), format!("-MOVED 1 {}", old.address()));
+        far.does(of_map(map(2), move |_, _| match promoted.load(Ordering::SeqCst) {
+            true => Does::It,
+            false => Does::Says(back.clone()),
+        }));
+        other.does(of_map(map(0), |_, _| Does::It));
+        let limiter = limiter(&[&other]);
+        drive(limiter.consume(b"k", 1).unwrap()).unwrap();
+        is_cut.store(true, Ordering::SeqCst);
+        let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
+        assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
+        assert!(error.message().contains(&old.address()) && error.message().contains("CLUSTERDOWN"), "{name}: {error}");
+        // A pause of 32 ms between two tries, each with four servers at most, but those in 40 ms once.
+        let sent = [&old, &near, &far].map(calls);
+        assert!(sent.iter().all(|sent| (1..=60).contains(sent)), "{name}: {sent:?}");
+        is_promoted.store(true, Ordering::SeqCst);
+        let (stalls, visible) = (Stalls::watch(), Instant::now());
+        while drive(limiter.consume(b"k", 1).unwrap()).is_err() {
+            assert!(visible.elapsed() < Duration::from_secs(20), "{name}: nobody notices");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let noticed = visible.elapsed();
+        assert!(noticed < Duration::from_secs(1) + stalls.worst(), "{name}: after {noticed:?}");
+        let before = calls(&old);
+        for _ in 0..20 {
+            drive(limiter.consume(b"k", 1).unwrap()).expect("from now on the replica is the primary");
+        }
+        assert_eq!(calls(&old), before, "{name}");
+    }
+}
+
+#[test]
+fn a_new_client_believes_the_majority_and_those_that_serve() {
+    for (name, drive) in DRIVERS {
+        // What a seed says of its cluster, its epoch, and whether it names the new primary.
+        for seeds in [
+            [("fail", 3, false), ("ok", 4, true), ("ok", 4, true)],
+            [("fail", 9, false), ("fail", 9, false), ("ok", 4, true)],
+            // One that forgot the others sees a majority of itself.
+            [("ok", 3, false), ("ok", 4, true), ("ok", 4, true)],
+            [("ok", 9, false), ("ok", 4, true), ("ok", 4, true)],
+            // Without the right to ask they say nothing of themselves.
+            [("", 0, false), ("", 0, true), ("", 0, true)],
+        ] {
+            let [old, new, first, second, third] = puppets();
+            let ids = [(old.port, "1"), (new.port, "2")];
+            let map = |is_new| slots(&[(0, 16_383, &if is_new { [ids[1], ids[0]] } else { ids })]);
+            old.does(of_state("fail", 3, map(false), |_, _| Does::Says(DOWN.into())));
+            new.does(of_state("ok", 4, map(true), |_, _| Does::It));
+            for (puppet, (state, epoch, is_new)) in [&first, &second, &third].into_iter().zip(seeds) {
+                puppet.does(of_state(state, epoch, map(is_new), |_, _| Does::Nothing));
+            }
+            for _ in 0..8 {
+                drive(limiter(&[&first, &second, &third]).consume(b"k", 1).unwrap())
+                    .unwrap_or_else(|error| panic!("{name}, {seeds:?}: {error}"));
+            }
+            assert_eq!(calls(&old), 0, "{name}, {seeds:?}");
+        }
     }
 }
 

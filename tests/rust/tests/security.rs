@@ -268,9 +268,16 @@ fn asked_on_the_way(url: &str, as_user: &str, prefix: &str) -> Result<()> {
 fn every_right_of_a_cluster_is_needed_and_enough() {
     for (store, url) in clusters() {
         let words = rights_at(&store, &url);
-        for lacking in
-            ["", "+cluster|slots", "+asking", "+ssubscribe", "+spublish", "+client|setname", "+client|setinfo"]
-        {
+        for lacking in [
+            "",
+            "+cluster|slots",
+            "+cluster|info",
+            "+asking",
+            "+ssubscribe",
+            "+spublish",
+            "+client|setname",
+            "+client|setinfo",
+        ] {
             let prefix = fresh_prefix("security");
             let words: Vec<String> = words.iter().filter(|word| *word != lacking).cloned().collect();
             let as_user = login(&url, &prefix, &prefix, &words);

@@ -55,7 +55,7 @@ pub(super) fn client_name(options: &mut Options<'_>) -> std::result::Result<Stri
 }
 
 /// Options of others that a message may show: what stands there instead may be the end of a password.
-const KNOWN_OPTIONS: [&str; 24] = [
+const KNOWN_OPTIONS: [&str; 25] = [
     "ca",
     "cert",
     "key",
@@ -79,6 +79,7 @@ const KNOWN_OPTIONS: [&str; 24] = [
     "auth",
     "prefix",
     "host_map",
+    "trusted_hosts",
     "protocol",
 ];
 
@@ -106,8 +107,8 @@ impl<'a> Options<'a> {
                 let known = if KNOWN_OPTIONS.contains(name) { format!(" \"{name}\"") } else { String::new() };
                 Err(format!(
                     "has the unknown option{known}: there are password_file and client_name, for rediss:// also ca, cert and key, for unix:// also db, for redis+cluster:// \
-                     also host_map, for \
-                     redis+sentinel:// also sentinel_user, sentinel_password and sentinel_password_file"
+                     also host_map and trusted_hosts, for redis+sentinel:// also trusted_hosts, sentinel_user, sentinel_password and \
+                     sentinel_password_file"
                 ))
             }
         }

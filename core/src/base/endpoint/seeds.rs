@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Options, Server, host_and_port};
+use super::{Options, Server, TrustedHosts, host_and_port};
 
 /// Servers of one cluster, of which any tells of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,13 @@ impl Seeds {
             return Err("has a database, and a cluster has only database 0: leave it out".into());
         }
         let parse = |host: &str| host_and_port(host, 6379).map(|(host, port)| like.moved(&host, port));
-        let servers = hosts.split(',').map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
+        let mut servers = hosts.split(',').map(parse).collect::<std::result::Result<Vec<_>, _>>()?;
         let host_map = options.take("host_map").map_or(Ok(HostMap::default()), |map| HostMap::parse(&map))?;
+        if let Some(text) = options.take("trusted_hosts") {
+            let named = servers.iter().filter_map(|server| server.place()).map(|(host, _)| host);
+            let trusted = TrustedHosts::parse(&text, named.chain(host_map.hosts()))?;
+            servers.iter_mut().for_each(|server| server.trusted = Some(trusted.clone()));
+        }
         Ok(Seeds { servers, host_map })
     }
 
@@ -65,6 +70,11 @@ impl HostMap {
             Ok(Pair { from: side(from)?, to: side(to)? })
         };
         text.split(',').map(pair).collect::<std::result::Result<_, String>>().map(HostMap)
+    }
+
+    /// The hosts at which servers are reached.
+    fn hosts(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|pair| pair.to.0.as_str())
     }
 
     /// Where a server is reached that the others know by this name and port.

@@ -274,6 +274,7 @@ pub(super) fn parse(
         password: password.clone(),
         database: 0,
         client_name: client_name.to_owned(),
+        trusted: None,
     };
     let sentinels = hosts.into_iter().map(sentinel).collect::<Vec<_>>();
     Ok((

@@ -21,8 +21,7 @@ const LIMIT: ReplyLimit = ReplyLimit { bytes: 8 << 20, items: 400_000 };
 const SHARES: usize = 3;
 /// No more servers are asked in one search.
 const MOST: usize = 64;
-/// What it may cost to ask another server too once one has answered, and to find out whether another seed is of the same
-/// cluster.
+/// What it may cost to find out whether another seed is of the same cluster.
 const CHECK: Duration = Duration::from_millis(100);
 /// What of its time a call may use to ask for the map behind its own answer.
 const BESIDE: Duration = Duration::from_millis(100);
@@ -73,9 +72,10 @@ impl Cluster {
             at += 1;
             match self.ask(&node, timeout, Instant::now() + share, keep, interrupted) {
                 Ok(view) => {
-                    // The others have less time then: there is something to go by.
-                    if view.health > Health::Fails {
-                        end = end.min(Instant::now() + CHECK);
+                    // The others have half of the rest then: there is something to go by.
+                    if view.health > Health::Fails && end == deadline {
+                        let now = Instant::now();
+                        end = now + deadline.saturating_duration_since(now) / 2;
                     }
                     survey.add(view);
                     if let Some(last) = survey.views().last().filter(|_| !survey.is_settled(known)) {

@@ -63,7 +63,8 @@ impl Survey {
     /// the map so far, that this is not older.
     pub fn is_settled(&self, known: Option<u64>) -> bool {
         let is_newer = |view: &View| view.health > Health::Fails && known.is_some_and(|known| view.epoch >= known);
-        self.0.iter().any(is_newer) || self.choice().is_some_and(|(view, agree)| view.health > Health::Fails && agree > 1)
+        self.0.iter().any(is_newer)
+            || self.choice().is_some_and(|(view, agree)| view.health > Health::Fails && agree > 1)
     }
 
     /// What is believed: of servers that serve, if any does, what most of them say, and of that what has the highest epoch.
@@ -93,12 +94,7 @@ mod tests {
     use super::*;
 
     fn view(from: u64, health: Health, epoch: u64, owner: &str) -> View {
-        let range = Range {
-            first: 0,
-            last: 99,
-            places: vec![("h".to_owned(), 1)],
-            primary: owner.as_bytes().to_vec(),
-        };
+        let range = Range { first: 0, last: 99, places: vec![("h".to_owned(), 1)], primary: owner.as_bytes().to_vec() };
         View { from, health, epoch, layout: Layout { ranges: vec![range], ..Layout::default() } }
     }
 

@@ -13,7 +13,7 @@ impl Exchange {
         if self.asking {
             resp::command(out, &[b"ASKING"]);
         }
-        let keys = (0..).map_while(|at| self.operation.key(at));
+        let keys = (0..).step_by(1 + usize::from(self.spares_keys)).map_while(|at| self.operation.key(at));
         self.encode_for(out, clock, self.operation.script(), self.with_text, keys, self.deadline);
     }
 

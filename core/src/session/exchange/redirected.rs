@@ -14,7 +14,7 @@ use crate::session::node::Node;
 use crate::session::route::Route;
 
 /// So often a call is sent on without a pause.
-const HOPS: u32 = 4;
+const HOPS: usize = 4;
 
 /// The slot of all keys of the next call; of one server any. What need not be decided together is narrowed down to one.
 ///
@@ -53,7 +53,18 @@ impl Exchange {
         {
             return self.confirmed(stands_for);
         }
-        let error = self.astray(redirect);
+        let astray = self.astray(redirect);
+        self.trail.push(from);
+        if self.trail.len() > HOPS {
+            self.round = Some(self.told_round(&to).into());
+        }
+        let error = self.round.as_ref().map_or(astray, |round| {
+            let message = format!(
+                "{}: {round}; wait until the slots have moved, or compare CLUSTER SLOTS of these servers",
+                self.operation.describe()
+            );
+            Error::new(Code::Unavailable, message)
+        });
         (self.asking, self.with_text, self.pass) = (redirect.once, false, Pass::Usual);
         let is_away = !to.is_connected() && to.breaker.is_open();
         let admitted = if is_away { to.breaker.admit(session.timeout) } else { Ok(()) };
@@ -61,11 +72,18 @@ impl Exchange {
         if let Err(refused) = admitted {
             return self.unreachable(refused.error.unwrap_or(error), refused.retry_after);
         }
-        self.hops += u32::from(!redirect.once);
-        if self.hops <= HOPS && Instant::now() < self.deadline {
+        // After that one hop at a time: what goes round may cost pauses, and no storm.
+        let most = if self.round.is_some() { 1 } else { HOPS };
+        if self.trail.len() <= most && Instant::now() < self.deadline {
             return Step::Send;
         }
         self.again(error, FIRST_PAUSE)
+    }
+
+    /// Which servers send the call on to each other.
+    fn told_round(&self, to: &Node) -> String {
+        let trail: Vec<String> = self.trail.iter().map(|node| node.server.to_string()).collect();
+        format!("redirections go round from {} to {}", trail.join(" to "), to.server)
     }
 
     /// The error of a call that was sent on and on.

@@ -38,6 +38,11 @@ impl Exchange {
         {
             return self.ask_another(stands_for);
         }
+        // A slot that is on its way may have the keys that count.
+        if text.contains("TRYAGAIN") && self.operation.has_spare_keys() && !self.spares_keys {
+            self.spares_keys = true;
+            return Step::Send;
+        }
         match refusal {
             Refusal::NoScript if !self.with_text => {
                 self.with_text = true;

@@ -15,6 +15,9 @@ use crate::session::node::Node;
 /// So many servers are asked at most before a call pauses, or ends.
 const MOST: usize = 4;
 
+/// So often a call follows a redirection for one time only to a server that cannot be reached.
+const ASKS: u32 = 3;
+
 /// The primary in whose place another server is asked.
 pub(super) struct StandsFor {
     pub primary: Arc<Node>,
@@ -39,15 +42,18 @@ impl Exchange {
     pub(super) fn unreachable(&mut self, error: Error, retry_after: Duration) -> Step {
         let micros = retry_after.as_micros() as u64;
         let session = self.session.clone();
-        let Some(cluster) = session.engine().route.cluster().filter(|_| error.may_pass()) else {
-            return self.not_reached(error, micros);
-        };
+        // Whatever keeps the call from a server that stands in says nothing of the next one.
         if let Some(stands_for) = self.stands_for.take() {
             return self.ask_another(stands_for);
         }
+        let Some(cluster) = session.engine().route.cluster().filter(|_| error.may_pass()) else {
+            return self.not_reached(error, micros);
+        };
         if std::mem::take(&mut self.asking) {
-            // Who has the slot may think better of it.
-            return self.again(error, FIRST_PAUSE);
+            self.asked_in_vain += 1;
+            let error = self.node.as_ref().map_or_else(|| error.clone(), |node| cluster.explained(node, error.clone()));
+            // The server that has the slot may think better of it, but a host that lets nobody in stays as it is.
+            return if self.asked_in_vain < ASKS { self.again(error, FIRST_PAUSE) } else { self.give_up(error) };
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
         let error = cluster.explained(&tried, error);

@@ -42,6 +42,10 @@ impl Operation for Fail {
         }
     }
 
+    fn has_spare_keys(&self) -> bool {
+        true
+    }
+
     fn args(&self, args: &mut Args<'_>) {
         args.bytes(&self.id);
         args.number(self.pause);

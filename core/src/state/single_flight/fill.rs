@@ -53,6 +53,10 @@ impl Operation for Fill {
         Frame { script: &FILL, keys: &self.keys, effect, name: ("a store into", &self.shown) }
     }
 
+    fn has_spare_keys(&self) -> bool {
+        true
+    }
+
     fn args(&self, args: &mut Args<'_>) {
         args.bytes(&self.id);
         args.numbers([self.token.unwrap_or(0), self.ttl, self.fresh, self.stale, self.kind() as u64]);

@@ -35,6 +35,10 @@ impl Operation for Invalidate {
         }
     }
 
+    fn has_spare_keys(&self) -> bool {
+        true
+    }
+
     fn args(&self, args: &mut Args<'_>) {
         args.number(self.ttl);
         args.bytes(&self.wake_prefix);

@@ -208,6 +208,10 @@ impl Operation for Look {
         self.asked().get(at / 2).map(|keys| keys[at % 2].as_slice())
     }
 
+    fn has_spare_keys(&self) -> bool {
+        true
+    }
+
     fn args(&self, args: &mut Args<'_>) {
         args.bytes(&self.id);
         args.number(self.ttl);
