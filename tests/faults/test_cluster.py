@@ -160,6 +160,36 @@ def test_a_primary_is_killed(name: str) -> None:
         assert report.lost <= 20 * len(late)
 
 
+def test_a_primary_is_cut_off_from_the_other_servers(name: str) -> None:
+    """Not from its clients: it refuses them, and its own map goes on naming itself."""
+    with Cluster(name, replicas=3, parted=True) as cluster, ClusterLoad(cluster.url) as load:
+        late = []
+        for number in range(int(LONGER)):
+            time.sleep(1)
+            primary = cluster.primaries()[number % 3]
+            slots, (replica,) = slots_of(primary), cluster.replicas_of(primary)
+            began = time.monotonic_ns()
+            cluster.cut(primary)
+            cluster.wait_until_promoted(replica)
+            promoted = time.monotonic_ns()
+            time.sleep(1)
+            cluster.heal()
+            cluster.wait_until_it_serves()
+            late.append((slots, began, promoted, time.monotonic_ns()))
+        time.sleep(0.5)
+        history = load.end()
+        report = check(load, history, cluster.url, forgets=True, errors=AWAY)
+        lost = 0
+        for slots, began, promoted, healed in late:
+            own = in_slots(history, slots)
+            took = back_ms(own, promoted)
+            print(f"cut off {(promoted - began) / 1e6:.0f} ms before the promotion, back {took:.0f} ms after it")
+            assert took <= BACK_MS + load.stalls.worst_ms
+            # What it granted before it noticed that it was cut off.
+            lost += measure.admitted(measure.during(own, began - 10**9, healed))
+        assert report.lost <= lost
+
+
 def test_a_primary_is_paused_and_two_believe_to_be_it(name: str) -> None:
     with Cluster(name, replicas=3) as cluster, ClusterLoad(cluster.url) as load:
         late = []

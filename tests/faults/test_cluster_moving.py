@@ -56,7 +56,7 @@ def test_caches_and_once_work_while_their_slot_is_on_its_way(name: str, moved: b
             result(worker.call("cache.put", "home", CACHE, key=key, **put), f"{what}, put")
             fresh = worker.call("cache.get", "home", CACHE, key=key, load={"fails": "it was put"})
             assert result(fresh, f"{what}, what was put") == b"second".hex(), fresh
-            new = worker.call("once.run", "orders", {}, id=key, work=loader)
+            new = worker.call("once.run", "orders", {}, id=key, function=loader)
             result(new, f"{what}, once")
             # What needs both keys says what to do.
             consume = {"limiter": "l", "policy": "10/1h", "key": key, "cost": 1}

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::LoopLink;
-use quotalock::{Charge, Client, Code, Decision, Limiter, Op, Options, Policy, Result};
+use quotalock::{CacheOptions, Charge, Client, Code, Decision, Got, Limiter, Op, Options, Policy, Result};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::puppets::{Does, Puppet, is_call, slots};
 use quotalock_tests::stalls::Stalls;
@@ -147,7 +147,7 @@ fn what_may_have_run_is_sent_again_with_a_request_id_alone() {
         assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
         assert_eq!(calls(&one) + calls(&two), before + 1, "{name}: sent once");
         assert_eq!(drive(limiter.peek(b"k", 1).unwrap()).unwrap().remaining, 998, "{name}");
-        drive(limiter.consume_once(b"k", 1, Some(b"first")).unwrap()).unwrap();
+        drive(limiter.consume_once(b"k", 1, Some(b"first".to_vec())).unwrap()).unwrap();
         goes.store(true, Ordering::SeqCst);
         assert_eq!(drive(limiter.consume_once(b"k", 1, Some(b"id")).unwrap()).unwrap().remaining, 996, "{name}");
         assert_eq!(drive(limiter.peek(b"k", 1).unwrap()).unwrap().remaining, 996, "{name}: charged once");
@@ -299,6 +299,51 @@ fn a_redirection_that_is_none_names_its_server() {
             assert!(error.message().contains(&one.address()), "{name}, {text}: {error}");
         }
     }
+}
+
+#[test]
+fn what_was_never_sent_is_not_said_to_have_no_answer() {
+    for (name, drive) in DRIVERS {
+        // Connections are accepted by the system alone.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis+cluster://{}", silent.local_addr().unwrap());
+        let error = drive(limiter_at(&url).consume(b"k", 1).unwrap()).unwrap_err();
+        assert_eq!(error.code(), Code::Timeout, "{name}: {error}");
+        assert!(!error.message().contains("got no answer"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_value_is_served_and_stored_while_its_slot_is_on_its_way() {
+    let [one] = puppets();
+    let refuses = Arc::new(AtomicBool::new(false));
+    let is_on_its_way = refuses.clone();
+    // It has the entry, and nobody waits for it: the third word of a call is how many keys it has.
+    one.does(of_map(slots(&[(0, 16_383, &[(one.port, "1")])]), move |words, _| match words[2].as_str() {
+        "2" if is_on_its_way.load(Ordering::SeqCst) => {
+            Does::Says("-TRYAGAIN Multiple keys request during rehashing of slot".into())
+        }
+        _ => Does::It,
+    }));
+    let client = client_at(&format!("redis+cluster://{}", one.address()));
+    let cache = client.cache("home", CacheOptions::default()).unwrap();
+    cache.put(b"k", Some(b"first".to_vec())).unwrap().run().unwrap();
+    refuses.store(true, Ordering::SeqCst);
+    let seen = |key: &[u8]| match cache.get(key, None).unwrap().run().unwrap() {
+        Got::Found(seen) => seen.value.map(|value| value.to_vec()),
+        Got::Load(_) => None,
+    };
+    assert_eq!(seen(b"k").as_deref(), Some(b"first".as_slice()));
+    cache.put(b"k", Some(b"second".to_vec())).unwrap().run().unwrap();
+    assert_eq!(seen(b"k").as_deref(), Some(b"second".as_slice()));
+    assert!(cache.invalidate(b"k").unwrap().run().unwrap());
+    assert_eq!(seen(b"k"), None, "the caller loads it");
+    // What needs all its keys says what to do.
+    let limiter = client.limiter("n", Policy::parse("1000/hour").unwrap()).unwrap();
+    let error = limiter.consume_once(b"k", 1, Some(b"id")).unwrap().run().unwrap_err();
+    assert_eq!(error.code(), Code::Unavailable);
+    let cure = format!("redis-cli --cluster fix {}", one.address());
+    assert!(error.message().contains(&cure), "{error}");
 }
 
 /// Behind `localhost`, which is a name of its own.
