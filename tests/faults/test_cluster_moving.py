@@ -1,4 +1,4 @@
-"""A slot that is on its way for as long as one likes, as after a move that was broken off: what does not need its second key works."""
+"""A slot that stays on its way, as after a move that was broken off: calls that can do without their second key succeed."""
 
 from __future__ import annotations
 

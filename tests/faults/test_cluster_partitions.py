@@ -1,4 +1,4 @@
-"""A primary that is cut off from the other servers and not from its clients: its replica takes over, and calls follow."""
+"""A primary that is cut off from the other servers, not from its clients: its replica takes over, and calls follow."""
 
 from __future__ import annotations
 

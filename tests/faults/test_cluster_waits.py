@@ -222,7 +222,9 @@ def test_a_cluster_of_older_servers_tells_all_of_them() -> None:
 @pytest.mark.parametrize("lacks", ["-ssubscribe", "-spublish", "-ssubscribe -spublish"])
 def test_a_user_without_the_rights_is_told_by_all_servers(lacks: str) -> None:
     with Cluster("redis-7.0") as cluster, workers() as crew, measure.Stalls() as stalls:
-        rights = f"on >secret ~{PREFIX}:* &{PREFIX}:wake:* +@all -@dangerous +cluster|slots +cluster|info {lacks}".split()
+        rights = (
+            f"on >secret ~{PREFIX}:* &{PREFIX}:wake:* +@all -@dangerous +cluster|slots +cluster|info {lacks}".split()
+        )
         for node in cluster.nodes:
             node.ask("ACL", "SETUSER", "shop", *rights)
         waits = Waits(cluster, crew, cluster.url.replace("://", "://shop:secret@"), kind="CHANNELS")

@@ -1,8 +1,8 @@
-"""What the nodes of a cluster say to each other, passed on by the harness: any two of them can be cut off from each other.
+"""The bus of a cluster, passed on by the harness: any two nodes can be cut off from each other.
 
-Each node announces a port here as its bus. A link begins with a message that names its sender, so it is known which two
-nodes it is between. A link that was cut carries nothing, as in a network that loses packets, until it is healed: then it
-breaks, and the nodes make another.
+Each node announces a port here as its bus. A link begins with a message that names its sender, so it is known which
+two nodes it is between. A link that was cut carries nothing, as in a network that loses packets, until it is healed:
+then it breaks, and the nodes make another.
 """
 
 from __future__ import annotations

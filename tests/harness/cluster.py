@@ -28,8 +28,8 @@ class Cluster(Running):
     all nodes, as on a server's command line.
 
     A primary that is gone for `timeout_ms` is replaced. With `proxied` clients are led to a proxy in front of each
-    node, `node.proxy`; with a `host` to that in place of 127.0.0.1. `parted` clusters can be cut apart, their nodes from each
-    other and not from clients. Nodes are killed, frozen and started one by one.
+    node, `node.proxy`; with a `host` to that in place of 127.0.0.1. `parted` clusters can be cut apart, their
+    nodes from each other and not from clients. Nodes are killed, frozen and started one by one.
     """
 
     def __init__(

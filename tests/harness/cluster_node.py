@@ -34,8 +34,8 @@ class Line:
 
 class Node(Member):
     """One node on a port that is given; it keeps its `id`, its port and what it knows of the cluster when it ends and
-    is started again. With a `proxy` clients are led to that, with a `bus` other nodes; `host` is what it calls itself in place
-    of 127.0.0.1."""
+    is started again. With a `proxy` clients are led to that, with a `bus` other nodes; `host` is what it calls
+    itself in place of 127.0.0.1."""
 
     def __init__(
         self,
