@@ -1,4 +1,4 @@
-"""A slot that stays on its way, as after a move that was broken off: calls that can do without their second key succeed."""
+"""A slot that stays on its way, as after a move that was broken off: calls that can spare their second key succeed."""
 
 from __future__ import annotations
 
