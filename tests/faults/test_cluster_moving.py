@@ -44,8 +44,8 @@ def test_caches_and_once_work_while_their_slot_is_on_its_way(name: str, moved: b
             assert "error" not in made, made
             key = f"k{number}"
             slot = slot_of(key)
-            loader = {"value": {"hex": b"first".hex()}}
-            put = {"value": {"hex": b"second".hex()}}
+            loader = {"value": "first"}
+            put = {"value": "second"}
             result(worker.call("cache.get", "home", CACHE, key=key, load=loader), f"{worker.name}, before")
             source, to = begin_move(cluster, slot)
             if moved:
