@@ -155,6 +155,10 @@ impl<T: Operation> Operation for Closing<T> {
         self.call.frame()
     }
 
+    fn has_spare_keys(&self) -> bool {
+        self.call.has_spare_keys()
+    }
+
     fn args(&self, args: &mut Args<'_>) {
         self.call.args(args);
     }

@@ -337,7 +337,9 @@ fn a_value_is_served_and_stored_while_its_slot_is_on_its_way() {
     cache.put(b"k", Some(b"second".to_vec())).unwrap().run().unwrap();
     assert_eq!(seen(b"k").as_deref(), Some(b"second".as_slice()));
     assert!(cache.invalidate(b"k").unwrap().run().unwrap());
-    assert_eq!(seen(b"k"), None, "the caller loads it");
+    let Got::Load(ticket) = cache.get(b"k", None).unwrap().run().unwrap() else { panic!("the caller loads it") };
+    assert!(ticket.fill(Some(b"third".to_vec())).unwrap().run().unwrap());
+    assert_eq!(seen(b"k").as_deref(), Some(b"third".as_slice()));
     // What needs all its keys says what to do.
     let limiter = client.limiter("n", Policy::parse("1000/hour").unwrap()).unwrap();
     let error = limiter.consume_once(b"k", 1, Some(b"id")).unwrap().run().unwrap_err();

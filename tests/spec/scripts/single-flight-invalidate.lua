@@ -110,6 +110,7 @@ local function register(key, channel)
   end
 end
 local function wake(e, key, prefix)
+  if not key then return false end
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)

@@ -110,6 +110,7 @@ local function register(key, channel)
   end
 end
 local function wake(e, key, prefix)
+  if not key then return false end
   local list = redis.pcall('GET', key)
   if type(list) ~= 'string' then return list and true end
   local topic = string.sub(redis.sha1hex(e.key), 1, 16)
@@ -140,8 +141,9 @@ local function duty_of(e, is_due)
   e.last, e.owner, e.deadline, e.ttl, e.dirty = next_token(e), id, now + ttl, ttl, true
   return 1
 end
-for n = 1, #KEYS / 2 do
-  local e = load(KEYS[2 * n - 1])
+local step = #KEYS / (#ARGV - 5)
+for n = 1, #ARGV - 5 do
+  local e = load(KEYS[step * (n - 1) + 1])
   bytes = bytes + e.size
   if n > 1 and bytes > 1048576 then break end
   entries[n] = e
@@ -157,7 +159,7 @@ for n, e in ipairs(entries) do
     local list = e.whole and wholes or heads
     list[#list + 1] = e
   end
-  if duty == 2 and e.kind == 0 and channel ~= '' then waits[#waits + 1] = KEYS[2 * n] end
+  if duty == 2 and e.kind == 0 and channel ~= '' and step == 2 then waits[#waits + 1] = KEYS[2 * n] end
   local at = #reply
   reply[at + 1], reply[at + 2], reply[at + 3] = duty, duty == 1 and e.last or 0, left
   reply[at + 4], reply[at + 5], reply[at + 6] = e.kind, stale and 1 or 0, e.kind ~= 0 and now - e.made or 0
