@@ -147,7 +147,7 @@ fn what_may_have_run_is_sent_again_with_a_request_id_alone() {
         assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
         assert_eq!(calls(&one) + calls(&two), before + 1, "{name}: sent once");
         assert_eq!(drive(limiter.peek(b"k", 1).unwrap()).unwrap().remaining, 998, "{name}");
-        drive(limiter.consume_once(b"k", 1, Some(b"first".to_vec())).unwrap()).unwrap();
+        drive(limiter.consume_once(b"k", 1, Some(b"first")).unwrap()).unwrap();
         goes.store(true, Ordering::SeqCst);
         assert_eq!(drive(limiter.consume_once(b"k", 1, Some(b"id")).unwrap()).unwrap().remaining, 996, "{name}");
         assert_eq!(drive(limiter.peek(b"k", 1).unwrap()).unwrap().remaining, 996, "{name}: charged once");
