@@ -522,7 +522,7 @@ MUTANTS = [
     Mutant(
         "a call is sent to and fro without a pause",
         f"{RUST}/session/exchange/redirected.rs",
-        "if self.trail.len() <= most && Instant::now() < self.deadline {",
+        "if may_go_on && Instant::now() < self.deadline {",
         "if Instant::now() < self.deadline {",
     ),
     Mutant(
@@ -558,8 +558,8 @@ MUTANTS = [
     Mutant(
         "a host that lets nobody in is tried until the time is over",
         f"{RUST}/session/exchange/stand_in.rs",
-        "self.asked_in_vain < ASKS",
-        "self.asked_in_vain < 100 * ASKS",
+        "in_vain < ASKS",
+        "in_vain < 100 * ASKS",
     ),
     Mutant(
         "what was never sent got no answer",

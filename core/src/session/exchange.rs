@@ -14,7 +14,7 @@ mod stand_in;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::stand_in::{StandsFor, Why};
+use self::stand_in::{Detour, StandsFor, Why};
 use crate::base::clock::{ServerClock, sleep_for};
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
@@ -54,15 +54,8 @@ pub(crate) struct Exchange {
     slot: u16,
     /// Whether the server of this attempt is asked for once.
     asking: bool,
-    /// The primary in whose place another server is asked, if one is.
-    stands_for: Option<StandsFor>,
-    /// The numbers of the servers that were asked so since the start.
-    asked: Vec<u64>,
-    /// The servers that have sent it on since the start, and what to say of that once so many have that it goes round.
-    trail: Vec<Arc<Node>>,
-    round: Option<Box<str>>,
-    /// How often it was sent on to a server, for this time only, that could not be reached.
-    asked_in_vain: u32,
+    /// What came of asking other servers than the one that has its slot as far as is known.
+    detour: Option<Box<Detour>>,
     operation: Box<dyn Operation>,
     /// How long an attempt may take.
     timeout: Duration,
@@ -106,11 +99,7 @@ impl Exchange {
             node: None,
             slot: 0,
             asking: false,
-            stands_for: None,
-            asked: Vec::new(),
-            trail: Vec::new(),
-            round: None,
-            asked_in_vain: 0,
+            detour: None,
             operation,
             wait_until,
             with_text: false,
@@ -190,7 +179,7 @@ impl Exchange {
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
             (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
-            (self.alone, self.round, self.asked_in_vain, self.spares_keys) = (false, None, 0, false);
+            (self.alone, self.spares_keys, self.detour) = (false, false, None);
         }
         if let Some(answer) = self.operation.local_answer() {
             return self.conclude(Ok(answer), 0);
@@ -200,9 +189,8 @@ impl Exchange {
             let reply = engine.memory.run(&*self.operation, self.session.test_time.get());
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
-        (self.asking, self.stands_for, self.elsewhere) = (false, None, false);
-        self.asked.clear();
-        self.trail.clear();
+        (self.asking, self.elsewhere) = (false, false);
+        self.detour.iter_mut().for_each(|detour| detour.begin());
         self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
@@ -210,7 +198,7 @@ impl Exchange {
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
             Way::Guess(node, error) => {
-                self.stands_for = Some(StandsFor { primary: node.clone(), error, why: Why::Away });
+                self.detour().stands_for = Some(StandsFor { primary: node.clone(), error, why: Why::Away });
                 node
             }
             Way::Unknown => return Step::Discover,
@@ -362,7 +350,8 @@ impl Exchange {
 
     fn timed_out(&self, what: &str) -> Error {
         let (server, ms) = (self.server(), self.timeout.as_millis());
-        let before = self.round.as_ref().map_or_else(String::new, |round| format!("; before that {round}"));
+        let before = self.detour.as_ref().and_then(|detour| detour.round.as_ref());
+        let before = before.map_or_else(String::new, |round| format!("; before that {round}"));
         let message = format!(
             "{} at {server} {what} within {ms} ms: check the server, or raise the timeout{before}",
             self.operation.describe()
@@ -389,7 +378,7 @@ impl Exchange {
                 None => {
                     // Others have their turn first; the time is that of the whole.
                     (self.with_text, self.repeats, self.unknown) = (false, 0, None);
-                    (self.round, self.asked_in_vain) = (None, 0);
+                    self.detour = None;
                     return Step::Sleep(Duration::ZERO);
                 }
             },

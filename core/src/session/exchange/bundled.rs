@@ -14,7 +14,7 @@ impl Exchange {
     /// keys lie in different slots.
     pub fn bundle(&self) -> Option<Bundle<'_>> {
         let is_usual = !self.alone && !self.with_text && !self.asking && self.pass == Pass::Usual;
-        let is_first = self.unknown.is_none() && self.stands_for.is_none() && self.replicas.is_none();
+        let is_first = self.unknown.is_none() && !self.stands_in() && self.replicas.is_none();
         let bundle = self.operation.bundle().filter(|_| is_usual && is_first)?;
         self.session.engine().route.cluster().is_none().then_some(bundle)
     }

@@ -48,17 +48,21 @@ impl Exchange {
             cluster.doubt();
             return self.conclude(Err(self.astray(redirect)), 0);
         };
-        if let Some(stands_for) = self.stands_for.take()
+        if let Some(stands_for) = self.take_stands_for()
             && stands_for.primary.number == to.number
         {
             return self.confirmed(stands_for);
         }
         let astray = self.astray(redirect);
-        self.trail.push(from);
-        if self.trail.len() > HOPS {
-            self.round = Some(self.told_round(&to).into());
+        let detour = self.detour();
+        detour.trail.push(from);
+        if detour.trail.len() > HOPS {
+            detour.round = Some(told_round(&detour.trail, &to).into());
         }
-        let error = self.round.as_ref().map_or(astray, |round| {
+        // After that one hop at a time: what goes round may cost pauses, and no storm.
+        let may_go_on = detour.trail.len() <= if detour.round.is_some() { 1 } else { HOPS };
+        let round = detour.round.clone();
+        let error = round.map_or(astray, |round| {
             let message = format!(
                 "{}: {round}; wait until the slots have moved, or compare CLUSTER SLOTS of these servers",
                 self.operation.describe()
@@ -72,18 +76,10 @@ impl Exchange {
         if let Err(refused) = admitted {
             return self.unreachable(refused.error.unwrap_or(error), refused.retry_after);
         }
-        // After that one hop at a time: what goes round may cost pauses, and no storm.
-        let most = if self.round.is_some() { 1 } else { HOPS };
-        if self.trail.len() <= most && Instant::now() < self.deadline {
+        if may_go_on && Instant::now() < self.deadline {
             return Step::Send;
         }
         self.again(error, FIRST_PAUSE)
-    }
-
-    /// Which servers send the call on to each other.
-    fn told_round(&self, to: &Node) -> String {
-        let trail: Vec<String> = self.trail.iter().map(|node| node.server.to_string()).collect();
-        format!("redirections go round from {} to {}", trail.join(" to "), to.server)
     }
 
     /// The error of a call that was sent on and on.
@@ -104,4 +100,10 @@ impl Exchange {
     pub fn is_for(&self, node: &Node) -> bool {
         self.node().is_some_and(|to: &Arc<Node>| to.number == node.number)
     }
+}
+
+/// Which servers send a call on to each other.
+fn told_round(trail: &[Arc<Node>], to: &Node) -> String {
+    let trail: Vec<String> = trail.iter().map(|node| node.server.to_string()).collect();
+    format!("redirections go round from {} to {}", trail.join(" to "), to.server)
 }

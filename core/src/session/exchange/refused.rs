@@ -34,7 +34,7 @@ impl Exchange {
             }
         }
         if matches!(refusal, Refusal::Later(..) | Refusal::Elsewhere(..))
-            && let Some(stands_for) = self.stands_for.take()
+            && let Some(stands_for) = self.take_stands_for()
         {
             return self.ask_another(stands_for);
         }

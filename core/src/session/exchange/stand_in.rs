@@ -26,6 +26,29 @@ pub(super) struct StandsFor {
     pub why: Why,
 }
 
+/// What came of asking other servers: rare, and so not part of each call.
+#[derive(Default)]
+pub(super) struct Detour {
+    /// The primary in whose place another server is asked, if one is.
+    pub stands_for: Option<StandsFor>,
+    /// The numbers of the servers that were asked so since the start.
+    asked: Vec<u64>,
+    /// The servers that have sent it on since the start, and what to say of that once so many have that it goes round.
+    pub trail: Vec<Arc<Node>>,
+    pub round: Option<Box<str>>,
+    /// How often it was sent on to a server, for this time only, that could not be reached.
+    asked_in_vain: u32,
+}
+
+impl Detour {
+    /// The call starts again.
+    pub fn begin(&mut self) {
+        self.stands_for = None;
+        self.asked.clear();
+        self.trail.clear();
+    }
+}
+
 /// Why another server is asked.
 #[derive(Clone, Copy)]
 pub(super) enum Why {
@@ -38,22 +61,38 @@ pub(super) enum Why {
 }
 
 impl Exchange {
+    pub(super) fn detour(&mut self) -> &mut Detour {
+        self.detour.get_or_insert_default()
+    }
+
+    /// Whether another server is asked in place of a primary.
+    pub(super) fn stands_in(&self) -> bool {
+        self.detour.as_ref().is_some_and(|detour| detour.stands_for.is_some())
+    }
+
+    /// The primary in whose place another server was asked, if one was.
+    pub(super) fn take_stands_for(&mut self) -> Option<StandsFor> {
+        self.detour.as_mut()?.stands_for.take()
+    }
+
     /// Its server cannot be reached, and has not got the call. In a cluster another may have taken over.
     pub(super) fn unreachable(&mut self, error: Error, retry_after: Duration) -> Step {
         let micros = retry_after.as_micros() as u64;
         let session = self.session.clone();
         // Whatever keeps the call from a server that stands in says nothing of the next one.
-        if let Some(stands_for) = self.stands_for.take() {
+        if let Some(stands_for) = self.take_stands_for() {
             return self.ask_another(stands_for);
         }
         let Some(cluster) = session.engine().route.cluster().filter(|_| error.may_pass()) else {
             return self.not_reached(error, micros);
         };
         if std::mem::take(&mut self.asking) {
-            self.asked_in_vain += 1;
+            let detour = self.detour();
+            detour.asked_in_vain += 1;
+            let in_vain = detour.asked_in_vain;
             let error = self.node.as_ref().map_or_else(|| error.clone(), |node| cluster.explained(node, error.clone()));
             // The server that has the slot may think better of it, but a host that lets nobody in stays as it is.
-            return if self.asked_in_vain < ASKS { self.again(error, FIRST_PAUSE) } else { self.give_up(error) };
+            return if in_vain < ASKS { self.again(error, FIRST_PAUSE) } else { self.give_up(error) };
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
         let error = cluster.explained(&tried, error);
@@ -68,7 +107,7 @@ impl Exchange {
     /// Its server says that its cluster is down, or refused calls for that a moment ago: that is for others to say.
     pub(super) fn cut_off(&mut self, error: Error, why: Why) -> Step {
         let Some(primary) = self.node.clone() else { return self.not_reached(error, 0) };
-        if let Some(stands_for) = self.stands_for.take() {
+        if let Some(stands_for) = self.take_stands_for() {
             return self.ask_another(stands_for);
         }
         self.stand_in(StandsFor { primary, error, why }).unwrap_or_else(|stands_for| self.in_vain(stands_for))
@@ -77,14 +116,15 @@ impl Exchange {
     /// Asks another server, unless one was asked a moment ago, or there is none.
     fn stand_in(&mut self, stands_for: StandsFor) -> Result<Step, StandsFor> {
         let session = self.session.clone();
-        let is_over = self.asked.len() >= MOST || Instant::now() >= self.deadline;
+        let is_over = self.detour().asked.len() >= MOST || Instant::now() >= self.deadline;
         let cluster = session.engine().route.cluster().filter(|_| !is_over);
-        let other = cluster.and_then(|cluster| cluster.stand_by(self.slot, &stands_for.primary, &self.asked));
+        let (slot, asked) = (self.slot, &self.detour().asked);
+        let other = cluster.and_then(|cluster| cluster.stand_by(slot, &stands_for.primary, asked));
         let Some((cluster, other)) = cluster.zip(other) else { return Err(stands_for) };
-        self.asked.push(other.number);
+        self.detour().asked.push(other.number);
         // The map may have changed meanwhile: then it is the primary by now.
         if !cluster.is_at(self.slot, &other) {
-            self.stands_for = Some(stands_for);
+            self.detour().stands_for = Some(stands_for);
         }
         (self.with_text, self.asking, self.pass, self.node) = (false, false, Pass::Usual, Some(other));
         Ok(Step::Send)
@@ -127,7 +167,7 @@ impl Exchange {
 
     /// The script ran. In place of a primary that is what only its successor does.
     pub(super) fn took_over(&mut self) {
-        if self.stands_for.take().is_some()
+        if self.take_stands_for().is_some()
             && let (Some(cluster), Some(node)) = (self.session.engine().route.cluster(), &self.node)
         {
             cluster.promoted(self.slot, node);
