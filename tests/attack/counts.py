@@ -15,12 +15,15 @@ from rules import Rule
 LARGEST = 2**52
 
 
-def same_rate(one: Rule, other: Rule) -> bool:
-    """Whether two rules count alike, however much they admit: by one period, or buckets that fill alike."""
-    if one.algorithm != other.algorithm:
-        return False
+def alike(one: Rule, other: Rule) -> bool:
+    """Whether two rules share a count: windows of one period, or buckets of one rate and capacity.
+
+    Logs share their entries instead, whatever their rules say.
+    """
+    if one.algorithm != other.algorithm or one.algorithm == "sliding-log":
+        return one == other
     if one.algorithm == "token-bucket":
-        return one.period * other.limit == other.period * one.limit
+        return one.period * other.limit == other.period * one.limit and one.capacity == other.capacity
     return one.period == other.period
 
 
@@ -46,7 +49,7 @@ class Count:
         found = self.copied()
         found.moved = found.stepped(now)
         found.expires = None
-        if not same_rate(self.rule, rule):
+        if not alike(self.rule, rule):
             found.expires = None if writes else found.over()
             found.carry(rule, more)
             found.moved = True
@@ -106,6 +109,14 @@ class Count:
         """How long until it is as new."""
         ends = self.over() if self.expires is None else min(self.over(), self.expires)
         return max(0, ends - now)
+
+    def kept(self, now: int) -> bool:
+        """Whether a call of another policy keeps it: until a period after it is over."""
+        return self.over() > 0 and now < self.over() + self.rule.period
+
+    def begun(self) -> bool:
+        """Whether it charged anything itself, so that another rule may begin with what it counts."""
+        return True
 
     def owe(self, hold: str, estimate: int, amount: int) -> None:
         """A reservation ended, or was settled, while another policy was asked."""

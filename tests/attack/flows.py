@@ -14,6 +14,9 @@ class SlidingLog(Count):
     Question: does a log that is added to a policy with another log start at nothing? Answer: no, all logs of a policy
     have one history, and a new one begins with what the one with the longest memory counts. So `entries` are those of
     all, each with what was counted before it, and `gone` is how much of it is over for this rule.
+
+    All policies of a name have one history. `last` is the time of its last entry, `asked` that of the last one when
+    this rule's policy wrote last.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -21,6 +24,7 @@ class SlidingLog(Count):
         self.entries: list[tuple[int, int, int]] = []
         self.gone = 0
         self.times: dict[str, int] = {}
+        self.last, self.asked = 0, 0
 
     def names(self) -> set[str]:
         return set(self.times)
@@ -40,7 +44,23 @@ class SlidingLog(Count):
         back = self.ahead(now)
         self.entries = [(min(time, now), amount, before) for time, amount, before in self.entries]
         self.times = {hold: min(time, now) for hold, time in self.times.items()}
+        self.last = min(self.last, now)
+        return self.late(now) or back
+
+    def late(self, now: int) -> bool:
+        """Whether the clock went back behind what its policy charged last: that is of now then."""
+        back = self.asked > now and not self.empty()
+        self.asked = min(self.asked, now)
         return back
+
+    def kept(self, now: int) -> bool:
+        return now < min(self.over(), self.asked + self.rule.period)
+
+    def shorten(self) -> None:
+        """Forgets what no call of its policy can need: what lies before as much as its limit."""
+        total = sum(self.entries[-1][1:]) if self.entries else 0
+        over = [before + amount for _, amount, before in self.entries if total - before - amount >= self.rule.limit]
+        self.gone = max([self.gone, *over])
 
     def ahead(self, now: int) -> bool:
         return any(time > now for time, _, _ in self.entries)
@@ -72,6 +92,7 @@ class SlidingLog(Count):
 
     def charge(self, now: int, amount: int, hold: str | None = None) -> None:
         self.entries.append((now, amount, sum(self.entries[-1][1:]) if self.entries else self.gone))
+        self.last = now
         if hold:
             self.times[hold] = now
 
@@ -118,6 +139,8 @@ class TokenBucket(Count):
 
     def carry(self, rule: Rule, more: int) -> None:
         last, times = self.charged, self.interval(rule) / self.interval(self.rule)
+        if times == 1:
+            return
         parts = self.interval(rule).denominator
         # Of a very large bucket the time is rounded up to a microsecond, which stands for -1.
         parts, more = (parts, more) if more >= 0 else (1, 0)

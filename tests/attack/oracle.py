@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rules import AllSays, Policy, RuleSays, Says, longest
-from states import Hold, Place, States, View, forget, give_back
+from states import Hold, Place, States, View, charge, forget, give_back
 
 REMEMBERED = 60_000_000
 SETTLED_KNOWN = 10_000_000
@@ -114,8 +114,7 @@ class Oracle:
             if view.moved:
                 self.keep(limiter, key, view)
             return answer, False
-        for count in view.counts:
-            count.charge(now, cost, hold)
+        charge(view, cost, hold)
         if hold and made:
             view.holds[hold] = made
         self.keep(limiter, key, view)
@@ -132,8 +131,7 @@ class Oracle:
             if view.moved:
                 self.keep(limiter, key, view)
             return answer
-        for count in view.counts:
-            count.charge(now, taken)
+        charge(view, taken)
         self.keep(limiter, key, view)
         answer = self.says(limiter, view, taken, charged=True, shown=shown)
         return replace(answer, would_deny=not limiter.enforce and taken < most)
@@ -171,9 +169,8 @@ class Oracle:
             return hold is not None and hold.actual == actual
         if actual < hold.estimate:
             give_back(view, name, hold.estimate, hold.estimate - actual)
-        for count in view.counts:
-            if actual > hold.estimate:
-                count.charge(now, actual - hold.estimate)
+        if actual > hold.estimate:
+            charge(view, actual - hold.estimate)
         forget(view, name)
         until = min(hold.until, now + SETTLED_KNOWN)
         view.holds[name] = replace(hold, until=until, actual=actual)
@@ -217,8 +214,7 @@ class Oracle:
         answers = []
         for (limiter, key, cost), view, answer in zip(charges, views, alone, strict=True):
             if passes and cost and answer.retry_after == 0:
-                for count in view.counts:
-                    count.charge(now, cost)
+                charge(view, cost)
                 self.keep(limiter, key, view)
                 answers.append(self.says(limiter, view, cost, charged=True))
                 continue

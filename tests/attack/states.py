@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from counts import Count, same_rate
+from counts import Count, alike
 from flows import SlidingLog, TokenBucket
-from rules import Policy, Rule
+from rules import Policy
 from windows import CalendarWindow, FixedWindow, SlidingWindow
 
 COUNTS: dict[str, type[Count]] = {
@@ -88,13 +88,20 @@ class States:
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
         logged = any(rule.algorithm == "sliding-log" for rule in policy)
-        moved = sum(count.stepped(now) for count in counts if logged or not isinstance(count, SlidingLog)) > 0
-        mine, claimed = matched(counts, policy, now)
+        stepped = [
+            count.late(now) if isinstance(count, SlidingLog) and not logged else count.stepped(now) for count in counts
+        ]
+        moved = any(stepped)
+        mine, others = matched(counts, policy, now)
         found = []
         for rule in policy:
             count = mine.pop(0)
             found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes, self.more))
-        carried = [count for other, count in enumerate(counts) if other not in claimed]
+        carried = [counts[other] for other in others if counts[other].kept(now)]
+        for count in carried:
+            if logged and isinstance(count, SlidingLog):
+                count.settle(now)
+                count.shorten()
         moved = moved or any(count.moved for count in found)
         view = View(now, found, carried, dict(state.holds), state.block, moved)
         if place in self.foreign:
@@ -132,21 +139,25 @@ class States:
                 view.moved = True
 
     def keep(self, place: Place, view: View) -> None:
-        """Writes what a call leaves. What others count is carried until it is over, ten of them at most; a log that
-        nobody here has is forgotten."""
+        """Writes what a call leaves. What others count is kept for them, ten of them at most: those that end last."""
         self.foreign.discard(place)
-        carried = [count for count in view.carried if not isinstance(count, SlidingLog) and count.over() > view.now]
-        logs = [count for count in view.counts if isinstance(count, SlidingLog)]
-        for log in logs:
-            log.trim(min(other.gone for other in logs))
+        carried = list(view.carried)
+        while len(carried) > CARRIED:
+            carried.remove(min(carried, key=lambda count: count.over()))
         for count in view.counts:
             count.expires = None
+            if isinstance(count, SlidingLog):
+                count.asked = count.last
+        logs = [count for count in [*view.counts, *carried] if isinstance(count, SlidingLog)]
+        for log in logs:
+            log.trim(min(other.gone for other in logs))
         ends = [count.over() for count in [*view.counts, *carried]]
         ends += [hold.until for hold in view.holds.values()] + [view.block[0] if view.block else 0]
         if max(ends) <= view.now:
             self.known.pop(place, None)
         else:
-            counts = [*view.counts, *carried[:CARRIED]]
+            counts = [*view.counts, *carried]
+            ends += [count.over() + count.rule.period for count in carried]
             self.known[place] = State(counts, view.holds, view.block, ends, view.now)
 
     def unsure(self, place: Place, policy: Policy, now: int) -> bool:
@@ -162,23 +173,30 @@ class States:
         Question: what does a log find again if the clock goes back when something had left one of its windows? Answer:
         it may be gone or not, as what was refunded meanwhile.
 
-        Question: is a log forgotten when a policy without one is denied, and what is over when another policy is?
-        Answer: only while there are reservations.
+        Question: is what is over forgotten when another policy is denied? Answer: only while there are reservations.
         """
         state = self.known.get(place)
         if state is None:
             return False
         sliding = any(isinstance(count, SlidingWindow) for count in state.counts)
-        logs = any(isinstance(count, SlidingLog) for count in state.counts)
         strange = any(count.rule not in policy for count in state.counts)
         return (
             any(now < over <= state.latest for over in state.over)
             or (strange and any(count.ahead(now) for count in state.counts))
             or (sliding and any(hold.start > now for hold in state.holds.values()))
             or (now < state.latest and any(isinstance(count, SlidingLog) and count.gone > 0 for count in state.counts))
-            or (logs and bool(state.holds) and all(rule.algorithm != "sliding-log" for rule in policy))
             or (bool(state.holds) and strange and any(count.over() <= now for count in state.counts))
         )
+
+
+def charge(view: View, amount: int, hold: str | None = None) -> None:
+    """Charges every rule of a call; what its log has, the logs of other policies have too."""
+    for count in view.counts:
+        count.charge(view.now, amount, hold)
+    if any(isinstance(count, SlidingLog) for count in view.counts):
+        for count in view.carried:
+            if isinstance(count, SlidingLog):
+                count.charge(view.now, amount)
 
 
 def give_back(view: View, name: str, estimate: int, amount: int) -> None:
@@ -198,36 +216,33 @@ def forget(view: View, name: str) -> None:
             count.forget(name)
 
 
-def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count | None], set[int]]:
-    """What each rule begins with, and the places of what is a rule's own.
+def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count | None], list[int]]:
+    """What each rule begins with, and the places of what is kept for other policies.
 
-    A rule is itself, with all that its text says. If it is new it takes what counts as it does, first in its own place;
-    else it begins with what another of its algorithm counts that nobody has found, which stays for the other. A log of
-    a new period begins with what the log with the longest memory counts.
+    A rule is itself, with all that its text says; rules that are alike share a count. A new rule begins with what
+    another of its algorithm counts that is nobody's here, which stays for the other. A new log begins with what the
+    log with the longest memory counts.
     """
     mine: dict[int, int] = {}
-
-    def find(fits: list[list[int]]) -> None:
-        for place, found in enumerate(fits):
-            free = [other for other in found if other not in mine.values()]
-            if place not in mine and free:
-                mine[place] = free[0]
-
-    def places(test: list[bool]) -> list[int]:
-        return [other for other, fits in enumerate(test) if fits]
-
-    def new(count: Count, rule: Rule) -> bool:
-        return count.rule.algorithm == rule.algorithm and count.over() > now and rule.algorithm != "sliding-log"
-
-    find([places([count.rule == rule for count in counts]) for rule in policy])
-    alike = [places([same_rate(count.rule, rule) for count in counts]) for rule in policy]
-    find([[other for other in found if other == place] for place, found in enumerate(alike)])
-    find(alike)
-    claimed = set(mine.values())
-    find([places([new(count, rule) for count in counts]) for rule in policy])
-    found: list[Count | None] = [counts[mine[place]] if place in mine else None for place in range(len(policy))]
+    for place, rule in enumerate(policy):
+        named = [other for other, count in enumerate(counts) if count.rule == rule]
+        found = named + [other for other, count in enumerate(counts) if alike(count.rule, rule)]
+        if found:
+            mine[place] = found[0]
+    others = [other for other, count in enumerate(counts) if not any(alike(count.rule, rule) for rule in policy)]
+    taken = list(others)
+    for place, rule in enumerate(policy):
+        if place in mine or rule.algorithm == "sliding-log":
+            continue
+        for other in taken:
+            count = counts[other]
+            if count.rule.algorithm == rule.algorithm and count.over() > now and count.begun():
+                mine[place] = other
+                taken.remove(other)
+                break
+    begins: list[Count | None] = [counts[mine[place]] if place in mine else None for place in range(len(policy))]
     logs = [count for count in counts if isinstance(count, SlidingLog)]
     for place, rule in enumerate(policy):
-        if logs and found[place] is None and rule.algorithm == "sliding-log":
-            found[place] = min(logs, key=lambda log: log.gone).beside(rule)
-    return found, claimed
+        if logs and begins[place] is None and rule.algorithm == "sliding-log":
+            begins[place] = min(logs, key=lambda log: log.gone).beside(rule)
+    return begins, others

@@ -11,7 +11,8 @@ from rules import Rule
 class FixedWindow(Count):
     """The first charge opens a window that ends a period later.
 
-    Another period has it end one new period after its last charge, if that is earlier.
+    What a rule of another period begins with ends when its window does, and one new period after the last charge at
+    most. The first charge opens a whole window of its own.
 
     Question: how far over its limit can a settlement bring a window? Answer: no count is above 2^52.
     """
@@ -28,7 +29,20 @@ class FixedWindow(Count):
         self.end = min(self.end, now + self.rule.period)
 
     def carry(self, rule: Rule, more: int) -> None:
-        self.end = min(self.end, self.charged + rule.period)
+        self.end, self.charged = min(self.end, self.charged + rule.period), 0
+
+    def begun(self) -> bool:
+        return self.charged > 0
+
+    def stepped(self, now: int) -> bool:
+        if self.begun():
+            return super().stepped(now)
+        back = self.ahead(now)
+        self.back(now)
+        return back
+
+    def ahead(self, now: int) -> bool:
+        return super().ahead(now) or (not self.begun() and self.total > 0 and self.end > now + self.rule.period)
 
     def settle(self, now: int) -> None:
         if now >= self.end:
@@ -47,7 +61,7 @@ class FixedWindow(Count):
         return max(0, self.rule.limit - self.total)
 
     def charge(self, now: int, amount: int, hold: str | None = None) -> None:
-        if not self.total:
+        if not self.total or not self.begun():
             self.end = now + self.rule.period
         self.total = min(self.total + amount, LARGEST)
         self.charged = now
@@ -62,7 +76,7 @@ class FixedWindow(Count):
         self.holds.discard(hold)
 
     def _close(self) -> None:
-        self.total, self.end, self.holds = 0, 0, set()
+        self.total, self.end, self.charged, self.holds = 0, 0, 0, set()
 
 
 class CalendarWindow(Count):
@@ -115,11 +129,11 @@ class CalendarWindow(Count):
 class SlidingWindow(Count):
     """The calendar's window of the last charge, and the share of the one before that lies in the last period.
 
-    Old windows of another period count in full in the new one that they reach into. Neither window counts more than
-    the limit, so nobody waits for longer than full ones make wait.
+    Old windows of another period count in full in the new one that they reach into. Neither window is judged as more
+    than the limit, so nobody waits for longer than full ones make wait.
 
     Question: what if a reservation of this window gives back more than the window still counts, since there was a
-    refund or the limit was lowered? Answer: the rest comes from the window before, as of a refund.
+    refund? Answer: the rest comes from the window before, as of a refund.
     """
 
     def __init__(self, rule: Rule) -> None:
@@ -155,14 +169,14 @@ class SlidingWindow(Count):
             self.current, self.previous = 0, 0 if gone else self.current
             self.holds, self.before = set(), set() if gone else self.holds
             self.charged = start
-        self.current, self.previous = min(self.current, self.rule.limit), min(self.previous, self.rule.limit)
         self._tidy()
 
     def _at(self, at: int) -> Fraction:
         period = self.rule.period
         start = at - at % period
         gone = min((start - self.start) // period, 2)
-        current, previous = ((self.current, self.previous), (0, self.current), (0, 0))[gone]
+        one, other = min(self.current, self.rule.limit), min(self.previous, self.rule.limit)
+        current, previous = ((one, other), (0, one), (0, 0))[gone]
         return current + previous * Fraction(period - (at - start), period)
 
     def fits(self, at: int, cost: int) -> bool:
@@ -178,7 +192,7 @@ class SlidingWindow(Count):
         return max(0, (self.rule.limit - self._at(now)) // 1)
 
     def charge(self, now: int, amount: int, hold: str | None = None) -> None:
-        self.current = min(self.current + amount, self.rule.limit)
+        self.current = min(self.current + amount, LARGEST)
         self.charged = now
         self.holds |= {hold} if hold else set()
 

@@ -16,8 +16,8 @@ MUTANTS = [
     Mutant(
         "a window with a shorter period ends a period from now, whenever that is",
         f"{LUA}/limit/fixed_window.lua",
-        "if stop_1 > last_1 + period_1 then stop_1 = last_1 + period_1 end",
-        "if stop_1 > now + period_1 then stop_1 = now + period_1 end",
+        "math.min(stop_1, last_1 + period_1), 0",
+        "math.min(stop_1, now + period_1), 0",
         suites=("attack",),
     ),
     Mutant(

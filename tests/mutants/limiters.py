@@ -93,8 +93,8 @@ MUTANTS = [
     Mutant(
         "the clamp of an impossible future is skipped",
         f"{LUA}/limit/fixed_window.lua",
-        "then stop_1 = last_1 + period_1 end",
-        "then dirty = true end",
+        "    stop_1 = last_1 + period_1\n",
+        "    dirty = true\n",
     ),
     Mutant(
         "the clamp is not written back",
@@ -124,8 +124,8 @@ MUTANTS = [
     Mutant(
         "a window's weight is rounded down",
         f"{LUA}/limit/sliding_window.lua",
-        "elseif previous_1 - share(gone, previous_1, period_1) > space then",
-        "elseif share(period_1 - gone, previous_1, period_1) > space then",
+        "elseif previous - share(gone, previous, period_1) > space then",
+        "elseif share(period_1 - gone, previous, period_1) > space then",
     ),
     Mutant(
         "a bucket forgets fractions",
@@ -184,7 +184,7 @@ MUTANTS = [
         "elseif false then",
         Edit(
             f"{RUST}/rules/algorithm/sliding_log.rs",
-            "} else if time + rule.period() <= at.now {",
+            "} else if time + period <= at.now {",
             "} else if time > 1 << 60 {",
         ),
     ),
@@ -195,8 +195,8 @@ MUTANTS = [
         "elseif time_1 < now - period_1 then",
         Edit(
             f"{RUST}/rules/algorithm/sliding_log.rs",
-            "} else if time + rule.period() <= at.now {",
-            "} else if time + rule.period() < at.now {",
+            "} else if time + period <= at.now {",
+            "} else if time + period < at.now {",
         ),
     ),
     Mutant(
@@ -235,7 +235,7 @@ MUTANTS = [
         "first_1 = first_1",
         Edit(
             f"{RUST}/limiter/state.rs",
-            "self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));",
+            "self.all_logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));",
             "",
         ),
     ),
@@ -373,22 +373,78 @@ MUTANTS = [
         ),
     ),
     Mutant(
+        "a policy's first charge opens no window of its own",
+        f"{LUA}/limit/fixed_window.lua",
+        "if last_1 == 0 then stop_1 = now + period_1 end",
+        "if count_1 == 0 then stop_1 = now + period_1 end",
+        Edit(
+            f"{RUST}/rules/algorithm/fixed_window.rs",
+            "    if *last == 0 {\n        *end",
+            "    if *count == 0 {\n        *end",
+        ),
+    ),
+    Mutant(
+        "a rule begins with a copy again and again",
+        f"{LUA}/limit/migrate.lua",
+        "(record.own_last or stop) + record.whole > now",
+        "(record.own_last and record.own_last + record.whole or stop) > now",
+        Edit(f"{RUST}/limiter/codec.rs", "None => at > 0 && at + self.name.period > now,", "None => at > now,"),
+    ),
+    Mutant(
+        "a smaller capacity takes from what a larger bucket counts",
+        f"{LUA}/limit/match.lua",
+        " and record.capacity == rule.capacity",
+        "",
+        Edit(f"{RUST}/limiter/codec.rs", " && self.capacity == rule.capacity()", ""),
+    ),
+    Mutant(
+        "a lowered limit takes from what a sliding window counts",
+        f"{LUA}/limit/sliding_window.lua",
+        "if current_1 == 0 and previous_1 == 0 then\n  last_1 = 0\nelseif",
+        "previous_1 = math.min(previous_1, limit_1)\nif current_1 == 0 and previous_1 == 0 then\n  last_1 = 0\nelseif",
+        Edit(
+            f"{RUST}/rules/algorithm/sliding_window.rs",
+            "        (*current, *last) = (0, window);\n    }\n",
+            "        (*current, *last) = (0, window);\n    }\n    *previous = (*previous).min(rule.limit());\n",
+        ),
+    ),
+    Mutant(
+        "a log of another policy is not charged",
+        f"{LUA}/limit/append.lua",
+        "    --* count\n",
+        "",
+        Edit(
+            f"{RUST}/limiter/codec.rs",
+            "            (logged.count)(words, log);\n",
+            "            let _ = (logged, words);\n",
+        ),
+    ),
+    Mutant(
+        "of too many rules of other policies the one that ends last is forgotten",
+        f"{LUA}/limit/match.lua",
+        "if record.stop < others[first].stop then",
+        "if record.stop > others[first].stop then",
+        Edit(
+            f"{RUST}/limiter/codec.rs",
+            "min_by_key(|(_, s)| records[**s].stop)",
+            "max_by_key(|(_, s)| records[**s].stop)",
+        ),
+    ),
+    Mutant(
         "a rule is known by its period",
         f"{LUA}/limit/match.lua",
-        "pass == 1 and record.name == rule.name",
-        "pass == 1 and own",
-        Edit(f"{RUST}/limiter/codec.rs", "1 => record.name == Name::of(rule),", "1 => record.name.counts_as(rule),"),
+        "pass == 1 and record.name == rule.name and",
+        "pass == 1 and counts_alike(record, rule) and",
+        Edit(
+            f"{RUST}/limiter/codec.rs", "1 => record.name == Name::of(rule) &&", "1 => record.name.counts_as(rule) &&"
+        ),
     ),
     Mutant(
         "what is over by the old period counts by a longer one",
         f"{LUA}/limit/match.lua",
-        "pass == 4 and record.stop > now",
-        "pass == 4 and not is_log[rule.kind]",
-        Edit(
-            f"{RUST}/limiter/codec.rs",
-            "rule.algorithm() && record.stop > now,",
-            "rule.algorithm() && definition.log.is_none(),",
-        ),
+        "record.kind == rule.kind and record.stop > now and",
+        "record.kind == rule.kind and",
+        Edit(f"{RUST}/limiter/codec.rs", "alike && record.stop > now &&", "alike &&"),
     ),
     Mutant(
         "who only looks is told times beyond the end of what the old policy wrote",
@@ -459,7 +515,7 @@ MUTANTS = [
         (
             Edit(
                 f"{RUST}/rules/algorithm/sliding_log.rs",
-                "if first == log.next || log.last + rule.period() <= at.now {",
+                "if first == log.next || log.last + period <= at.now {",
                 "if first == log.next {",
             ),
             Edit(f"{LUA}/limit/sliding_log.lua", "used_1 = first_1 == next and 0 or math.min", "used_1 = math.min"),
@@ -484,7 +540,7 @@ MUTANTS = [
             ),
             Edit(
                 f"{RUST}/rules/algorithm/sliding_log.rs",
-                "if first == log.next || log.last + rule.period() <= at.now {",
+                "if first == log.next || log.last + period <= at.now {",
                 "if first == log.next {",
             ),
         ),
@@ -515,7 +571,7 @@ MUTANTS = [
     ),
     Mutant(
         "one of several keys is charged before another is refused",
-        f"{LUA}/limit/write_log.lua",
+        f"{LUA}/limit/write.lua",
         "if #ranges > 0 then",
         "if false then",
     ),

@@ -1,5 +1,6 @@
 -- Reads all that a value says: of each rule a record, then the log, the block, the holds. Included in migrate.
--- A record: kind (the algorithm's id), index, name, limit, period, capacity, words, of a bucket the slot of its share in holds.
+-- A record: kind (the algorithm's id), index, name, limit, period, capacity, words; `whole`, its period as it was given; of a
+-- bucket the slot of its share in holds; with a log the time of its last own charge.
 --[log]
 value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
 next, sum, last, room, base = 0, 0, 0, 0, 0
@@ -13,6 +14,7 @@ for index = 1, foreign and 0 or total do
   if foreign then break end
   local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
   local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+  record.whole = period
   foreign = limit == 0 or limit > MOST or period == 0 or period > LONGEST or capacity == 0 or capacity > MOST
   if foreign then break end
   if is_bucket[kind] then
@@ -47,7 +49,7 @@ while position <= #value and not foreign do
     for n = 1, count do foreign = foreign or numbers[n] >= EXACT end
     position = position + 1 + 8 * count
     if stage == 1 then
-      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
       local after, stop, cut = log.base + ENTRY * log.room, numbers[5], #value ~= PREFIX
       foreign = foreign or log.sum >= WRAP or after > stop or cut and stop > #value
       if not foreign then
@@ -71,20 +73,24 @@ while position <= #value and not foreign do
     foreign = true
   end
 end
-local longest
 --[log]
--- A rule's place in the log has to be there; a rule without one gets that of the one with the longest memory.
 if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
-local oldest = EXACT
+--[end]
+-- The place in the log of a rule that has one has to be there.
 for _, record in ipairs(records) do
-  local kind, words, before = record.kind, record.words, oldest
+  local kind, words = record.kind, record.words
   if is_log[kind] and not foreign then
+    --* restore
+    --[log]
     fits = log
     --* fits
-    --* oldest
+    if fits then
+      --* first
+    end
     foreign = not fits
+    --[end]
   end
-  if oldest < before then longest = record end
 end
-if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+--[log]
+if foreign then next, sum, last, room, base = 0, 0, 0, 0, 0 end
 --[end]

@@ -33,12 +33,16 @@ if write then
     --[end]
     --[plain]
     --@ head
-    --[direct]
-    redis.call('SET', KEY, head .. tail, 'PX', ttl)
-    --[end]
-    --[queued]
-    sets[#sets + 1] = {KEY, head .. tail, ttl}
-    --[end]
+    if other_log then
+      --@ carry_log
+    else
+      --[direct]
+      redis.call('SET', KEY, head .. tail, 'PX', ttl)
+      --[end]
+      --[queued]
+      sets[#sets + 1] = {KEY, head .. tail, ttl}
+      --[end]
+    end
     --[end]
   elseif value then
     --[direct]

@@ -1,14 +1,27 @@
 -- fixed-window: at most `limit` in [open, stop); the window opens at the first admitted call.
--- Words: count, stop, the last charge. Invariant after settle: all 0, or now < stop <= last + period and last <= now.
+-- Words: count, stop, the last charge; 0 for that if nothing was charged yet, but the count taken over from a window of another
+-- period: it ends with that window, and the first charge opens a whole one.
+-- Invariant after settle: all 0, or now < stop <= last + period and last <= now, or last is 0 and stop <= now + period.
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
-stop_1 = math.min(stop_1, last_1 + period_1)
+copied = last_1 == 0
+if copied and stop_1 > now + period_1 then back = true end
+stop_1 = math.min(stop_1, (copied and now or last_1) + period_1)
 stop = count_1 > 0 and stop_1 or 0
+--> carry
+local kept = sources[N_1]
+if kept and not kept.own then stop_1, last_1 = math.min(stop_1, last_1 + period_1), 0 end
 --> settle
 local back = last_1 > now
 if back then last_1 = now end
--- No window is open for longer than a period after its last charge: the clock went back, or the period was longer.
-if stop_1 > last_1 + period_1 then stop_1 = last_1 + period_1 end
+-- No window is open for longer than a period after its last charge: the clock went back.
+if stop_1 > last_1 + period_1 then
+  if last_1 > 0 then
+    stop_1 = last_1 + period_1
+  elseif stop_1 > now + period_1 then
+    stop_1, back = now + period_1, true
+  end
+end
 if count_1 == 0 or stop_1 <= now then
   count_1, stop_1, last_1 = 0, 0, 0
 elseif back then
@@ -19,7 +32,7 @@ if count_1 + cost > limit_1 then
   wait_1 = cost > limit_1 and -1 or stop_1 - now
 end
 --> charge
-if count_1 == 0 then stop_1 = now + period_1 end
+if last_1 == 0 then stop_1 = now + period_1 end
 count_1, last_1 = count_1 + cost, now
 if count_1 > MOST then count_1 = MOST end
 --> refund

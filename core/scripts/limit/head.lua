@@ -4,13 +4,18 @@ local head
 head = heading .. struct.pack(ALL_FORMAT, ALL_WORDS)
 --[end]
 --[looped]
-local words = {}
+local numbers = {}
 for _, rule in ipairs(list) do
-  for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+  for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
 end
-head = heading .. struct.pack(format, unpack(words))
+head = heading .. struct.pack(format, unpack(numbers))
 --[end]
 if other_count > 0 then
   head = string.sub(heading, 1, 3) .. string.char(ALL_COUNT + other_count) .. string.sub(heading, 5) .. other_names
-    .. string.sub(head, #heading + 1) .. other_words
+    .. string.sub(head, #heading + 1)
+  for _, record in ipairs(others) do
+    local kind, words = record.kind, record.words
+    --* aside
+    head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+  end
 end

@@ -1,28 +1,39 @@
 -- Which rule takes over which record. Included in migrate; sets `sources`, and what is kept for another policy.
--- Every rule takes over what its name says; else what counts as it does (the same algorithm and period, of buckets the same
--- rate): what is in its place, else the first; else the first of the same algorithm.
+-- Every rule takes over what its name says; else what counts alike: without a log the same algorithm and period, of buckets the
+-- same rate and capacity. Else it begins with what the first other one of the same algorithm counts, which stays for its policy;
+-- with a log, with what the one with the longest memory counts. What counts alike is charged alike, so one record is enough.
 local rules = {}
 --[each]
-rules[N_1] = {name = NAME_1, kind = ID_1, limit = limit_1, period = period_1}
+rules[N_1] = {name = NAME_1, kind = ID_1, limit = limit_1, period = period_1, capacity = TOP_1}
 --[end]
-for pass = 1, 4 do
+local function counts_alike(record, rule)
+  return record.name == rule.name or record.kind == rule.kind and record.period == rule.period and not is_log[rule.kind]
+    and (not is_bucket[rule.kind] or record.limit == rule.limit and record.capacity == rule.capacity)
+end
+for _, record in ipairs(records) do
+  for _, rule in ipairs(rules) do record.own = record.own or counts_alike(record, rule) end
+end
+for pass = 1, 3 do
   for r, rule in ipairs(rules) do
-    for s, record in ipairs(records) do
+    for _, record in ipairs(records) do
       if sources[r] then break end
-      local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
-      local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
-        or pass == 4 and record.stop > now
-      if record.kind == rule.kind and not record.taken and fits_here then
-        sources[r], record.taken, record.own = record, true, own
-        if not own then
-          -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
-          ends, dirty = ends or {}, true
-          ends[r] = record.stop
-        end
+      if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
+        sources[r], record.named = record, true
+      elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
+        and not record.own and not record.taken and not record.copied then
+        -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
+        sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+        ends[r] = record.stop
       end
     end
     --[log]
-    if pass == 4 and is_log[rule.kind] then sources[r] = sources[r] or longest end
+    if pass == 3 and is_log[rule.kind] and not sources[r] then
+      local counted = 0
+      for _, record in ipairs(records) do
+        local kind, words = record.kind, record.words
+        --* longest
+      end
+    end
     --[end]
   end
 end
@@ -36,13 +47,25 @@ for r, rule in ipairs(list) do
   for n, word in ipairs(word_names[rule.id]) do rule[word] = sources[r] and sources[r].words[n] or 0 end
 end
 --[end]
-for r in ipairs(rules) do layout[r] = sources[r] or false end
--- Rules of another policy of this name, as there are while a new one is deployed: kept for it until they end.
+-- Rules of another policy of this name are kept for it, so that they begin with nothing new when it calls again; of too many
+-- those that end last.
+others = {}
 for _, record in ipairs(records) do
-  if not record.own and record.stop > now and other_count < MOST_OTHERS then
-    other_count, others_until = other_count + 1, math.max(others_until, record.stop)
-    other_names = other_names .. record.name
-    other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
-    layout[#layout + 1] = record
-  end
+  if record.kept and not record.own then others[#others + 1] = record end
 end
+while #others > MOST_OTHERS do
+  local first = 1
+  for n, record in ipairs(others) do
+    if record.stop < others[first].stop then first = n end
+  end
+  table.remove(others, first)
+end
+for r in ipairs(rules) do layout[r] = sources[r] or false end
+for _, record in ipairs(others) do
+  layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+  others_until = math.max(others_until, record.stop)
+  --[plain]
+  if is_log[record.kind] then other_log = log end
+  --[end]
+end
+other_count, other_size = #others, other_size + #other_names

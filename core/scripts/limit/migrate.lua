@@ -10,12 +10,14 @@ if foreign then
   records, block_length, block_until, dirty = {}, 0, 0, true
   holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
 end
--- When each has nothing to say any more, which a TTL may have told already. Of a log that cannot be told without its rule.
+-- When each has nothing to say any more, which a TTL may have told already. It is kept for its policy for a period longer; one
+-- with a log, which others charge too, for a period after its last own charge.
 for _, record in ipairs(records) do
-  local kind, words, stop, back = record.kind, record.words, 0, false
+  local kind, words, stop, back, copied = record.kind, record.words, 0, false, false
   --* ends
   dirty = dirty or back and stop > now
-  record.stop = stop
+  record.stop, record.copied = stop, copied
+  record.kept = stop > 0 and (record.own_last or stop) + record.whole > now and (stop > now or not is_log[kind])
 end
 --@ match
 --@ rearrange

@@ -3,8 +3,14 @@
 -- anything changed: writing nothing is refused as well, and a TTL is for garbage only.
 local oldest = next
 --> oldest
+if other_count > 0 then
+  for _, record in ipairs(others) do
+    local kind, words = record.kind, record.words
+    --* oldest
+  end
+end
 local live = next - oldest
-local start = ALL_LOG + LOG_SIZE - 1 + #other_names + #other_words
+local start = ALL_LOG + LOG_SIZE - 1 + other_size
 if base ~= start or live > room or room > 16 + live + live / 2 then
   local ring, count = '', live - 1
   if live > 0 then
@@ -20,6 +26,12 @@ if base ~= start or live > room or room > 16 + live + live / 2 then
     ring = ring .. struct.pack('<I7I5', last, sum)
   end
   --> renumber
+  if other_count > 0 then
+    for _, record in ipairs(others) do
+      local kind, words = record.kind, record.words
+      --* renumber
+    end
+  end
   next, room, base = live, live + (live - live % 4) / 4 + 8, start
   ring = ring .. string.rep('\0', ENTRY * (room - live))
   --@ head

@@ -1,5 +1,7 @@
 -- sliding-log: at most `limit` in any period: in (now - period, now], by a log of all admissions (see log.lua).
 -- Words: the number of the first entry that still counts for this rule, how much counts, and that entry's time and sum.
+-- Of a rule of another policy, which is charged with the rules of this one: in place of the time its last own charge, and the
+-- sum is WRAP larger. It counts no more than its limit needs.
 -- Invariant after settle: used == 0 and first == next, or the entry `first` is younger than the period.
 --> fits
 fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP
@@ -7,9 +9,27 @@ fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOS
 if not sources[N_1] then first_1 = next end
 --> oldest
 if first_1 < oldest then oldest = first_1 end
+--> longest
+if used_1 > counted then counted, sources[r] = used_1, record end
 --> gather
 if first_1 >= from then first_1, time_1, total_1 = from, last, sum end
---> settle
+--> restore
+own_last_1 = log and log.last or 0
+if total_1 >= WRAP then own_last_1, total_1, aside_1 = time_1, total_1 - WRAP, true end
+--> ends
+back, own_last_1 = own_last_1 > now, math.min(own_last_1, now)
+stop = log and used_1 > 0 and math.min(log.last, now) + period_1 or 0
+--> aside
+time_1, total_1 = own_last_1, total_1 + WRAP
+--> first
+if aside_1 and used_1 > 0 then time_1 = (entry(first_1)) end
+--> most
+if (sum - total_1) % WRAP >= limit_1 then
+  local gone
+  first_1, time_1, total_1, gone = beyond(first_1, total_1, nil, limit_1 - 1)
+  used_1 = math.min(used_1, (sum - gone) % WRAP)
+end
+--> trim
 if first_1 == next or last <= now - period_1 then
   used_1 = 0
 elseif time_1 <= now - period_1 then
@@ -41,9 +61,9 @@ if used_1 + cost > limit_1 then
 end
 --> bound
 if used_1 + added > LOG_MOST then added = LOG_MOST - used_1 end
---> charge
+--> count
 if first_1 >= next - 1 then first_1, time_1, total_1 = next - 1, last, sum end
-used_1 = used_1 + added
+used_1 = math.min(used_1 + added, LOG_MOST)
 --> refund
 -- The oldest first: what is left stands in the log for at least as long as what was charged.
 if since > now - period_1 then used_1 = math.max(0, used_1 - amount) end

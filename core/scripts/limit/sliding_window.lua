@@ -2,7 +2,8 @@
 -- Admitted when previous * (period - e) + (current + cost) * period <= limit * period, e the time into the window.
 -- That is current + cost + weight <= limit, with weight = ceil(previous * (period - e) / period).
 -- Words: a time in the current window, not before its last charge (its start, if it has none), current, previous.
--- Invariant after settle: all words 0, or the time lies in now's window, and no count is above the limit.
+-- Invariant after settle: all words 0, or the time lies in now's window. A count above the limit, which was lowered or is shared
+-- with a policy that admits more, is judged as the limit: it denies for no longer than this policy says.
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
 local window = last_1 - last_1 % period_1
@@ -55,9 +56,6 @@ if last_1 < window then
   previous_1 = last_1 >= window - period_1 and current_1 or 0
   current_1, last_1 = 0, window
 end
--- A lowered limit: more than the limit would deny for longer than the policy says.
-if current_1 > limit_1 then current_1 = limit_1 end
-if previous_1 > limit_1 then previous_1 = limit_1 end
 if current_1 == 0 and previous_1 == 0 then
   last_1 = 0
 elseif back then
@@ -67,16 +65,20 @@ end
 if cost > limit_1 then
   wait_1 = -1
 else
-  local space, gone = limit_1 - current_1 - cost, now % period_1
+  local current, previous = current_1, previous_1
+  if current > limit_1 then current = limit_1 end
+  if previous > limit_1 then previous = limit_1 end
+  local space, gone = limit_1 - current - cost, now % period_1
   if space < 0 then
     -- Not before the next window, where the current count is the previous one.
-    wait_1 = 2 * period_1 - gone - share(math.min(limit_1 - cost, current_1), period_1, current_1)
-  elseif previous_1 - share(gone, previous_1, period_1) > space then
-    wait_1 = period_1 - gone - share(space, period_1, previous_1)
+    wait_1 = 2 * period_1 - gone - share(math.min(limit_1 - cost, current), period_1, current)
+  elseif previous - share(gone, previous, period_1) > space then
+    wait_1 = period_1 - gone - share(space, period_1, previous)
   end
 end
 --> charge
 last_1, current_1 = now, current_1 + cost
+if current_1 > MOST then current_1 = MOST end
 --> refund
 -- From the current window first, if it was charged there.
 local window, given = now - now % period_1, amount
@@ -87,6 +89,7 @@ end
 if since >= window - period_1 then previous_1 = math.max(0, previous_1 - given) end
 if current_1 == 0 and previous_1 == 0 then last_1 = 0 end
 --> show
-local gone = now % period_1
-left_1 = limit_1 - current_1 - previous_1 + share(gone, previous_1, period_1)
+local gone, previous = now % period_1, previous_1
+if previous > limit_1 then previous = limit_1 end
+left_1 = limit_1 - current_1 - previous + share(gone, previous, period_1)
 reset_1 = current_1 > 0 and 2 * period_1 - gone or previous_1 > 0 and period_1 - gone or 0

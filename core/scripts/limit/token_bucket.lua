@@ -18,7 +18,7 @@ if limit_1 > 1 then
 end
 --> carry
 local kept = sources[N_1]
-if kept and not kept.own then
+if kept and not kept.own and (kept.limit ~= limit_1 or kept.period ~= period_1) then
   -- Another rate: the tokens taken stay taken, and fill again as fast as they now do.
   local function refilled(filled, part)
     -- In units of the old bucket, then of this one: exact, unless they are too many.

@@ -1,10 +1,12 @@
 //! The stored form of a state: the names of its rules, what each of them counted, and which rule of now takes what over.
 //! Twin of `scripts/limit/{migrate,decode,match,rearrange}.lua`.
 
+use std::cmp::Reverse;
+
 use super::holds::{Holds, Layout};
 use crate::call::lua::EXACT;
-use crate::rules::algorithm::log::{ENTRY, Log, WRAP};
-use crate::rules::algorithm::{Algorithm, Definition, End, Kept, Words};
+use crate::rules::algorithm::log::{ENTRY, Entries, Log, WRAP};
+use crate::rules::algorithm::{Algorithm, Definition, End, Kept, Logged, Words};
 use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
@@ -78,11 +80,13 @@ impl Name {
         }
     }
 
-    /// Whether they count the same, however much they admit: of two buckets that fill alike, or by one period.
+    /// Whether they count the same, however much they admit: by one period, or of two buckets one rate and capacity. Rules with a
+    /// log do not: each keeps as much of it as its own limit needs.
     fn counts_as(&self, rule: &Rule) -> bool {
         let (own, other) = (self.rate(), rule.rate());
-        let alike = !self.definition().has_capacity() || own.limit == other.limit;
-        self.algorithm == rule.algorithm() && own.period == other.period && alike
+        let alike = !self.definition().has_capacity() || own.limit == other.limit && self.capacity == rule.capacity();
+        let windows = self.algorithm == rule.algorithm() && !self.definition().has_log();
+        *self == Name::of(rule) || windows && own.period == other.period && alike
     }
 }
 
@@ -93,16 +97,54 @@ pub(super) struct Record {
     words: Words,
     /// When it has nothing to say any more, which a TTL may have told already.
     stop: u64,
+    /// Whether it is kept for its policy: for a period longer, or if it has a log, for a period after its last own charge.
+    kept: bool,
+    /// Whether it charged nothing itself yet.
+    copied: bool,
+    /// With a log, when it was last charged by its own policy.
+    own_last: u64,
+    /// Whether that was stored in place of the time of its first entry.
+    aside: bool,
 }
 
 impl Record {
-    /// Finds out when it ends; a log's cannot be kept without its rule. True if the clock went back.
-    pub fn settle(&mut self, now: u64) -> bool {
-        let Some(ends) = self.name.definition().ends else { return false };
-        let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
-        let End { at, back } = ends(&kept, &mut self.words, now);
-        self.stop = at;
+    /// Finds out when it ends. True if the clock went back.
+    pub fn settle(&mut self, now: u64, log: Option<&Log>) -> bool {
+        let End { at, back, copied } = match self.name.definition().ends {
+            Some(ends) => {
+                let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
+                ends(&kept, &mut self.words, now)
+            }
+            None => {
+                let back = self.own_last > now;
+                self.own_last = self.own_last.min(now);
+                let log = log.filter(|_| !self.name.definition().is_fresh(&self.words));
+                let at = log.map_or(0, |log| log.last.min(now) + self.name.period);
+                End { at, back, copied: false }
+            }
+        };
+        (self.stop, self.copied) = (at, copied);
+        self.kept = match self.logged() {
+            Some(_) => at > now && self.own_last + self.name.period > now,
+            None => at > 0 && at + self.name.period > now,
+        };
         back && self.stop > now
+    }
+
+    fn logged(&self) -> Option<&'static Logged> {
+        self.name.definition().log.as_ref()
+    }
+
+    /// Whether it counts what a rule of this policy does.
+    fn is_own(&self, policy: &Policy) -> bool {
+        policy.rules().iter().any(|rule| self.name.counts_as(rule))
+    }
+
+    /// Completes what is stored of a rule with a log for another policy.
+    pub fn restore(&mut self, entries: &Entries) {
+        if let Some(logged) = self.logged().filter(|_| self.aside) {
+            (logged.first)(&mut self.words, entries);
+        }
     }
 
     /// The rule that it was counted for; none if no policy can have it.
@@ -110,9 +152,9 @@ impl Record {
         self.name.rule()
     }
 
-    /// The first entry of the log that still counts for it, if it has one.
-    fn oldest(&self) -> Option<u64> {
-        self.name.definition().log.as_ref().map(|logged| (logged.oldest)(&self.words))
+    /// How much of the log counts for it, if it has one.
+    fn counted(&self) -> Option<u64> {
+        self.logged().map(|logged| (logged.used)(&self.words))
     }
 }
 
@@ -170,36 +212,64 @@ impl Others {
     pub fn words(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for record in &self.records {
-            put_numbers(&mut bytes, &record.words[..record.name.definition().words.len()]);
+            let words = record.logged().map_or(record.words, |logged| (logged.aside)(&record.words, record.own_last));
+            put_numbers(&mut bytes, &words[..record.name.definition().words.len()]);
         }
         bytes
     }
+
+    /// Counts what was added to the log.
+    pub fn charge(&mut self, log: &Log) {
+        let mut until = self.until;
+        for (logged, words, _, period) in self.logged() {
+            (logged.count)(words, log);
+            until = until.max(log.last + period);
+        }
+        self.until = until;
+    }
+
+    /// Those with a log: what is done with their words, which are charged with those of this policy, and limit and period.
+    pub fn logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words, u64, u64)> {
+        self.records.iter_mut().filter_map(|record| {
+            let (logged, Name { limit, period, .. }) = (record.logged()?, record.name);
+            Some((logged, &mut record.words, limit, period))
+        })
+    }
+
+    /// Whether any has a log.
+    pub fn have_log(&self) -> bool {
+        self.records.iter().any(|record| record.logged().is_some())
+    }
 }
 
-/// Gives each record to its rule: to the one that it names; else to the rule in its place, else to the first one, that
-/// counts as it does; else to the first of the same algorithm. A rule with a log takes none of another period: it begins
-/// with what the one with the longest memory counts, else at the log's end.
+/// Gives each rule what it begins with: the record that names it; else the first one that counts as it does. Else it begins with
+/// what the first other one of the same algorithm counts; with a log, with what the one with the longest memory counts, else at
+/// the log's end.
 pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64) -> Vec<Placed> {
     let rules = policy.rules();
     let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
-    let mut taken = vec![false; records.len()];
-    for pass in 1..=4 {
-        for (r, (rule, place)) in rules.iter().zip(&mut placed).enumerate().filter(|(_, (_, place))| place.is_none()) {
+    let own: Vec<bool> = records.iter().map(|record| record.is_own(policy)).collect();
+    let (mut named, mut taken) = (vec![false; records.len()], vec![false; records.len()]);
+    for pass in 1..=3 {
+        for (rule, place) in rules.iter().zip(&mut placed).filter(|(_, place)| place.is_none()) {
             let definition = rule.algorithm().definition();
             let fits = |(s, record): &(usize, &Record)| match pass {
-                _ if taken[*s] => false,
-                1 => record.name == Name::of(rule),
-                2 => *s == r && record.name.counts_as(rule),
-                3 => record.name.counts_as(rule),
-                _ => record.name.algorithm == rule.algorithm() && record.stop > now,
+                1 => record.name == Name::of(rule) && !named[*s],
+                2 => record.name.counts_as(rule),
+                _ => {
+                    let alike = record.name.algorithm == rule.algorithm() && !definition.has_log();
+                    alike && record.stop > now && !own[*s] && !taken[*s] && !record.copied
+                }
             };
             if let Some((s, record)) = records.iter().enumerate().find(fits) {
-                let kept = (!record.name.counts_as(rule)).then(|| (record.name.rate(), record.stop));
-                (taken[s], *place) = (true, Some(Placed { words: record.words, source: Some(s), kept }));
-            } else if let Some(logged) = definition.log.as_ref().filter(|_| pass == 4) {
-                let longest = (0..records.len()).filter_map(|s| Some((records[s].oldest()?, s))).min();
-                let words = longest.map_or_else(|| (logged.beginning)(log_end), |(_, s)| records[s].words);
-                *place = Some(Placed { words, source: longest.map(|(_, s)| s), kept: None });
+                let kept = (pass == 3).then(|| (record.name.rate(), record.stop));
+                *place = Some(Placed { words: record.words, source: Some(s), kept });
+                if pass == 3 { taken[s] = true } else { named[s] = true }
+            } else if let Some(logged) = definition.log.as_ref().filter(|_| pass == 3) {
+                let counted = |s: usize| records[s].counted().filter(|counted| *counted > 0);
+                let longest = (0..records.len()).filter_map(|s| Some((counted(s)?, Reverse(s)))).max();
+                let words = longest.map_or_else(|| (logged.beginning)(log_end), |(_, Reverse(s))| records[s].words);
+                *place = Some(Placed { words, source: longest.map(|(_, Reverse(s))| s), kept: None });
             }
         }
     }
@@ -207,18 +277,17 @@ pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64)
     placed.into_iter().map(|place| place.unwrap_or(fresh)).collect()
 }
 
-/// What no rule took over as its own is kept for its policy until it ends.
-pub(super) fn others(placed: &[Placed], records: &[Record], now: u64) -> Others {
-    let mut others = Others::default();
-    let own = |s: usize| placed.iter().any(|rule| rule.source == Some(s) && rule.kept.is_none());
-    for (s, record) in records.iter().enumerate().filter(|(s, _)| !own(*s)) {
-        if record.stop > now && others.count() < MOST_OTHERS {
-            others.records.push(*record);
-            others.sources.push(s);
-            others.until = others.until.max(record.stop);
-        }
+/// What no rule took over as its own, and counts as none, is kept for its policy; of too many those that end last.
+pub(super) fn others(policy: &Policy, records: &[Record]) -> Others {
+    let mut sources: Vec<usize> =
+        (0..records.len()).filter(|s| records[*s].kept && !records[*s].is_own(policy)).collect();
+    while sources.len() > MOST_OTHERS {
+        let first = sources.iter().enumerate().min_by_key(|(_, s)| records[**s].stop).map_or(0, |(at, _)| at);
+        sources.remove(first);
     }
-    others
+    let kept: Vec<Record> = sources.iter().map(|s| records[*s]).collect();
+    let until = kept.iter().map(|record| record.stop).max().unwrap_or(0);
+    Others { records: kept, sources, until }
 }
 
 /// Where the rules' shares of a hold are, before and now.
@@ -300,7 +369,7 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
         for word in &mut words[..name.definition().words.len()] {
             [*word] = reader.numbers()?;
         }
-        parsed.records.push(Record { name, words, stop: 0 });
+        parsed.records.push(Record { name, words, stop: 0, kept: false, copied: false, own_last: 0, aside: false });
     }
     while let Some(id) = reader.byte() {
         match id {
@@ -325,8 +394,14 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
             _ => return None,
         }
     }
+    let last = parsed.log.map_or(0, |log| log.last);
+    for record in &mut parsed.records {
+        let Some(logged) = record.logged() else { continue };
+        let own_last = (logged.restore)(&mut record.words);
+        (record.own_last, record.aside) = (own_last.unwrap_or(last), own_last.is_some());
+    }
     let in_log = |record: &Record| {
-        let Some(logged) = &record.name.definition().log else { return true };
+        let Some(logged) = record.logged() else { return true };
         parsed.log.is_some_and(|log| (logged.fits)(&record.words, &log))
     };
     let sound = !with_log || parsed.records.iter().all(in_log);

@@ -22,7 +22,7 @@ use crate::rules::algorithm::{ALL, Algorithm, Definition};
 pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 11] = [
+const INCLUDED: [(&str, &str); 12] = [
     ("rules", include_str!("../../scripts/limit/rules.lua")),
     ("head", include_str!("../../scripts/limit/head.lua")),
     ("migrate", include_str!("../../scripts/limit/migrate.lua")),
@@ -34,6 +34,7 @@ const INCLUDED: [(&str, &str); 11] = [
     ("collapse", include_str!("../../scripts/limit/collapse.lua")),
     ("append", include_str!("../../scripts/limit/append.lua")),
     ("save_log", include_str!("../../scripts/limit/save_log.lua")),
+    ("carry_log", include_str!("../../scripts/limit/carry_log.lua")),
 ];
 
 /// The rules that a part is written out for, and how it writes.

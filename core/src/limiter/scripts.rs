@@ -26,7 +26,6 @@ const MANY: &str = include_str!("../../scripts/limit/many.lua");
 const PAUSE: &str = include_str!("../../scripts/limit/pause.lua");
 const QUEUE: &str = include_str!("../../scripts/limit/queue.lua");
 const WRITE: &str = include_str!("../../scripts/limit/write.lua");
-const WRITE_LOG: &str = include_str!("../../scripts/limit/write_log.lua");
 const CONSUME: &str = include_str!("../../scripts/limit/consume.lua");
 const UP_TO: &str = include_str!("../../scripts/limit/up_to.lua");
 const REFUND: &str = include_str!("../../scripts/limit/refund.lua");
@@ -188,7 +187,7 @@ impl Scripts {
                 text.push_str("end\n");
                 continue;
             }
-            form.append(&mut text, if *part == WRITE && self.may_log() { WRITE_LOG } else { part }, "");
+            form.append(&mut text, part, "");
         }
         text
     }
@@ -200,10 +199,6 @@ impl Scripts {
             true => Form::looped(queued),
             false => Form::new(&self.algorithms, base, first, queued),
         }
-    }
-
-    fn may_log(&self) -> bool {
-        self.algorithms.is_empty() || self.algorithms.iter().any(|algorithm| algorithm.definition().has_log())
     }
 }
 
@@ -250,8 +245,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
         if once {
             once_for_all.append(&mut text, REMEMBER, "");
         }
-        let write = if forms.iter().any(|form| form.may_log()) { WRITE_LOG } else { WRITE };
-        once_for_all.append(&mut text, write, "");
+        once_for_all.append(&mut text, WRITE, "");
         text.push_str(RETURN);
         Arc::new(Script::new(CONSTANTS, &[&text]))
     };

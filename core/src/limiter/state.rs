@@ -1,4 +1,4 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,migrate,collapse,expire,finish,save_log}.lua`.
+//! The state of a limiter's key: twin of `scripts/limit/{load,migrate,collapse,expire,finish,save_log,carry_log}.lua`.
 //!
 //! Value: `QL`, a version byte, how many rules, their names (`id, limit, period`, and of a bucket its capacity), then what
 //! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
@@ -9,7 +9,7 @@ use super::holds::{Holds, Return};
 use crate::base::error::Result;
 use crate::call::known::share;
 use crate::call::space::Space;
-use crate::rules::algorithm::log::{ENTRY, Log};
+use crate::rules::algorithm::log::{ENTRY, Entries, Log};
 use crate::rules::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
 use crate::rules::policy::{Policy, Rate, Rule};
 
@@ -20,6 +20,8 @@ pub(super) struct State<'a> {
     pub now: u64,
     pub words: Vec<Words>,
     log: Log,
+    /// The log that no rule of this policy has, but one of another.
+    other_log: Option<Log>,
     pub block_length: u64,
     pub block_until: u64,
     pub holds: Holds,
@@ -46,11 +48,20 @@ impl<'a> State<'a> {
         let parsed = value.map(|value| codec::parse(value, &codec::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
         let mut parsed = parsed.flatten().unwrap_or_default();
-        // All of them: the second one is to be settled as well.
-        let back = parsed.records.iter_mut().filter_map(|record| record.settle(now).then_some(())).count() > 0;
         let log = if with_log { parsed.log.unwrap_or_default() } else { Log::default() };
+        // All of them: the second one is to be settled as well.
+        let back = parsed
+            .records
+            .iter_mut()
+            .filter_map(|record| record.settle(now, parsed.log.as_ref()).then_some(()))
+            .count()
+            > 0;
+        if with_log {
+            let entries = Entries { log: &log, space: Some(space), key };
+            parsed.records.iter_mut().for_each(|record| record.restore(&entries));
+        }
         let placed = codec::place(policy, &parsed.records, log.next, now);
-        let others = codec::others(&placed, &parsed.records, now);
+        let others = codec::others(policy, &parsed.records);
         let layout = codec::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
             policy,
@@ -58,6 +69,7 @@ impl<'a> State<'a> {
             now,
             words: placed.iter().map(|rule| rule.words).collect(),
             log,
+            other_log: parsed.log.filter(|_| !with_log && others.have_log()),
             block_length: parsed.block_length,
             block_until: parsed.block_until,
             holds: parsed.holds,
@@ -77,6 +89,12 @@ impl<'a> State<'a> {
         }
         state.collapse(space);
         let moment = Moment::new(now, &state.log, space, key);
+        if with_log {
+            for (logged, words, limit, period) in state.others.logged() {
+                state.dirty |= (logged.trim)(words, period, &moment);
+                (logged.most)(words, limit, &moment.entries);
+            }
+        }
         for (rule, words) in policy.rules().iter().zip(&mut state.words) {
             state.dirty |= (of(rule).settle)(rule, words, &moment);
         }
@@ -118,19 +136,26 @@ impl<'a> State<'a> {
         let from = Moment::new(self.now, &self.log, space, self.key).entries.first_of_future(oldest, self.now);
         (self.log.next, self.log.last, self.log.logged, self.dirty) = (from + 1, self.now, true, true);
         let log = self.log;
-        self.logged().for_each(|(logged, words)| (logged.gather)(words, from, &log));
+        self.all_logged().for_each(|(logged, words)| (logged.gather)(words, from, &log));
     }
 
-    /// The words of the rules that the log is kept for.
+    /// The words of the rules of this policy that have a log.
     fn logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words)> {
         let rules = self.policy.rules().iter().zip(&mut self.words);
         rules.filter_map(|(rule, words)| Some((of(rule).log.as_ref()?, words)))
     }
 
+    /// The words of all rules that the log is kept for, those of other policies too.
+    fn all_logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words)> {
+        let rules = self.policy.rules().iter().zip(&mut self.words);
+        let own = rules.filter_map(|(rule, words)| Some((of(rule).log.as_ref()?, words)));
+        own.chain(self.others.logged().map(|(logged, words, ..)| (logged, words)))
+    }
+
     /// The first entry of the log that still counts.
     fn oldest(&mut self) -> u64 {
         let next = self.log.next;
-        self.logged().map(|(logged, words)| (logged.oldest)(words)).fold(next, u64::min)
+        self.all_logged().map(|(logged, words)| (logged.oldest)(words)).fold(next, u64::min)
     }
 
     /// The wait of each rule for a cost.
@@ -148,6 +173,8 @@ impl<'a> State<'a> {
         let most = self.logged().map(|(logged, words)| (logged.bound)(words)).min();
         if let Some(most) = most {
             self.log.append(self.now, cost.min(most));
+            let log = self.log;
+            self.others.charge(&log);
         }
         let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
@@ -228,12 +255,31 @@ impl<'a> State<'a> {
         }
         if self.policy.rules().iter().any(|rule| of(rule).has_log()) {
             self.save_log(space, tail, milliseconds(life));
+        } else if let Some(log) = self.other_log {
+            self.carry_log(space, log, &tail, milliseconds(life));
         } else {
             space.set(self.key, [self.head(), tail].concat(), milliseconds(life));
         }
         let used = |(i, rule): (usize, &Rule)| share(rule.capacity() - self.remaining(space, i), rule.capacity());
         let share = self.policy.rules().iter().enumerate().map(used).max().unwrap_or(0);
         space.weigh(self.key, share);
+    }
+
+    /// Writes a state with the log of another policy: as it is, and where it is if it can be.
+    fn carry_log(&self, space: &mut dyn Space, log: Log, tail: &[u8], ttl: u64) {
+        let mut head = self.head();
+        let (start, size) = (head.len() as u64 + codec::LOG_SIZE, ENTRY * log.room);
+        codec::put_log(&mut head, &Log { base: start, ..log }, tail.len());
+        if start == log.base {
+            if !tail.is_empty() {
+                space.set_range(self.key, start + size, tail, ttl);
+            }
+            space.set_range(self.key, 0, &head, ttl);
+        } else {
+            head.extend_from_slice(space.range(self.key, log.base, size));
+            head.extend_from_slice(tail);
+            space.set(self.key, head, ttl);
+        }
     }
 
     /// All that stands before the log.
@@ -275,7 +321,7 @@ impl<'a> State<'a> {
             }
             ring.extend_from_slice(&self.log.last_entry());
         }
-        self.logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));
+        self.all_logged().for_each(|(logged, words)| (logged.renumber)(words, oldest));
         (self.log.next, self.log.room, self.log.base) = (live, live + live / 4 + 8, start);
         ring.resize((ENTRY * self.log.room) as usize, 0);
         let mut value = self.head();

@@ -43,7 +43,9 @@ impl StoredLimiter {
         let rules = parsed.records.iter().map(codec::Record::rule).collect::<Option<Vec<Rule>>>()?;
         // A block of a length that counts from now on at most.
         let block_ahead = parsed.block_until > now.saturating_add(parsed.block_length);
-        let is_ahead = parsed.records.iter_mut().filter_map(|record| record.settle(now).then_some(())).count() > 0;
+        let log = parsed.log;
+        let ahead = parsed.records.iter_mut().filter_map(|record| record.settle(now, log.as_ref()).then_some(()));
+        let is_ahead = ahead.count() > 0;
         let mut stored =
             StoredLimiter { rules: Vec::new(), block_left: 0, holds: Vec::new(), is_ahead: is_ahead || block_ahead };
         for rules in rules.chunks(MAX_RULES) {

@@ -130,6 +130,134 @@ fn no_window_admits_more_than_its_bound() {
     }
 }
 
+/// Whether two rules share a count (see docs/guide/algorithms.md).
+fn share_a_count(one: &Rule, other: &Rule) -> bool {
+    one.algorithm() == other.algorithm() && one.period() == other.period() && one.algorithm().name() != "token-bucket"
+}
+
+/// The first admitted call opens a window: none of its length that begins so admits more than the limit.
+fn check_own_windows(rule: &Rule, admissions: &Admissions) -> TestCaseResult {
+    let (mut end, mut sum) = (0, 0);
+    for (at, cost) in admissions {
+        if *at >= end {
+            (end, sum) = (at + rule.period(), 0);
+        }
+        sum += cost;
+        prop_assert!(sum <= rule.limit(), "{} in the window that ends at {}", sum, end);
+    }
+    Ok(())
+}
+
+/// Plays calls under several policies of one name to one key, and checks each rule's bound for the calls under its policy.
+fn alternate(url: &str, texts: &[String], calls: &[(usize, Gap, u64)]) -> TestCaseResult {
+    let client = client(url, &fresh_prefix("alternate"));
+    let policies: Vec<Policy> = texts.iter().map(|text| Policy::parse(text).unwrap()).collect();
+    let limiters: Vec<Limiter> =
+        policies.iter().map(|policy| client.limiter("bound", policy.clone()).unwrap()).collect();
+    let mut admissions = vec![Vec::new(); texts.len()];
+    let (mut now, mut denied) = (START, None);
+    for (which, gap, cost) in calls {
+        let which = which % texts.len();
+        let rule = policies[which].rules()[0];
+        let (who, wait, asked) = denied.unwrap_or((which, 0, 0));
+        now += match gap {
+            Gap::Micros(micros) => *micros,
+            Gap::Usual(thousandths) => rule.period() * thousandths / 1_000 / rule.limit(),
+            Gap::Before(micros) => (rule.period() - now % rule.period()).saturating_sub(*micros),
+            Gap::Until => wait,
+        };
+        let most = policies[which].rules().iter().map(Rule::capacity).min().unwrap();
+        let again = matches!(gap, Gap::Until) && denied.is_some() && who == which;
+        let cost = if again { asked } else { (*cost).min(most) };
+        let decision = consume(&client, &limiters[which], now, cost);
+        prop_assert!(!again || decision.allowed, "{} of {} at {}: told to come then", cost, texts[which], now);
+        denied = (!decision.allowed).then(|| (which, decision.retry_after.unwrap(), cost));
+        if decision.allowed {
+            admissions[which].push((now, cost));
+        }
+    }
+    for (which, admitted) in admissions.iter().enumerate() {
+        for rule in policies[which].rules() {
+            check_bound(rule, admitted)?;
+            let others = policies.iter().enumerate().filter(|(other, _)| *other != which);
+            let shared = others.flat_map(|(_, policy)| policy.rules()).any(|other| share_a_count(rule, other));
+            if rule.algorithm().name() == "fixed-window" && !shared && policies[which].rules().len() == 1 {
+                check_own_windows(rule, admitted)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every algorithm with two periods, and what differs in its limit or capacity alone.
+const ALTERNATING: [&str; 16] = [
+    "fixed-window 9/7ms",
+    "fixed-window 3/7ms",
+    "fixed-window 4/40ms",
+    "calendar-window 9/7ms",
+    "calendar-window 3/7ms",
+    "calendar-window 4/40ms",
+    "sliding-window 9/7ms",
+    "sliding-window 3/7ms",
+    "sliding-window 4/40ms",
+    "sliding-log 9/7ms",
+    "sliding-log 3/7ms",
+    "sliding-log 4/40ms",
+    "token-bucket 9/7ms",
+    "token-bucket 9/7ms capacity 3",
+    "token-bucket 4/40ms",
+    "sliding-log 5/20ms;fixed-window 7/20ms",
+];
+
+/// Two calls under each policy in turn, sometimes when the last denied one was told to come, sometimes a pause.
+fn in_turn(count: usize) -> Vec<(usize, Gap, u64)> {
+    let calls = (0..90).map(|n| {
+        let gap = match n % 7 {
+            1 | 4 => Gap::Until,
+            5 => Gap::Usual(400 * (n as u64 % 5)),
+            6 => Gap::Before(n as u64 % 3),
+            _ => Gap::Micros(n as u64 % 2),
+        };
+        (n / 2 % count, gap, 1 + n as u64 % 3)
+    });
+    calls.collect()
+}
+
+#[test]
+fn no_policy_weakens_another_of_its_name() {
+    for (name, url) in stores() {
+        let mut played = 0;
+        let mut play = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            alternate(&url, &texts, &in_turn(texts.len())).unwrap_or_else(|e| panic!("{name}: {texts:?}: {e}"));
+            played += 1;
+        };
+        for one in ALTERNATING {
+            for other in ALTERNATING.iter().filter(|other| **other != one) {
+                play(&[one, other]);
+                if name == "memory" {
+                    let third = ALTERNATING.iter().filter(|third| **third != one && third != &other);
+                    third.for_each(|third| play(&[one, other, third]));
+                }
+            }
+        }
+        assert!(played >= ALTERNATING.len() * (ALTERNATING.len() - 1));
+    }
+}
+
+#[test]
+fn whatever_policies_alternate_each_keeps_its_bound() {
+    for (name, url) in stores() {
+        let cases = if name == "memory" { 1_500 } else { 40 };
+        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let policy = prop::collection::vec(rule(), 1..3).prop_map(|rules| rules.join(";"));
+        let calls = prop::collection::vec((0_usize..6, gap(), prop_oneof![3 => 1_u64..4, 1 => 1_u64..30]), 150);
+        let outcome =
+            runner.run(&(prop::collection::vec(policy, 2..6), calls), |(texts, calls)| alternate(&url, &texts, &calls));
+        outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
 #[test]
 fn the_bound_of_a_sliding_window_is_reached() {
     for (name, url) in stores() {

@@ -39,7 +39,7 @@ enum Act {
     RefundOnce(u8, u64),
     /// For each charge: which limiter, key, cost; maybe which request.
     All(Vec<(usize, usize, u64)>, Option<u8>),
-    /// Goes on with the other policy.
+    /// Goes on with the next policy.
     Switch,
 }
 
@@ -103,7 +103,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (0_u8..3, 1_u64..4).prop_map(|(id, cost)| Act::Once(id, cost)),
         1 => (0_u8..3, 1_u64..4).prop_map(|(id, amount)| Act::RefundOnce(id, amount)),
         3 => (charges, prop::option::of(0_u8..3)).prop_map(|(charges, id)| Act::All(charges, id)),
-        1 => Just(Act::Switch),
+        4 => Just(Act::Switch),
     ]
 }
 
@@ -121,8 +121,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Side {
     client: Client,
-    /// One name, two policies: the policy changes.
-    limiters: [Limiter; 2],
+    /// One name, three policies that alternate.
+    limiters: [Limiter; 3],
     /// Others that are charged together with these; the last is not enforced.
     others: [Limiter; 2],
 }
@@ -141,7 +141,7 @@ fn request_key(redis_key: &[u8], verb: &str, id: &str) -> Vec<u8> {
 }
 
 impl Side {
-    fn new(url: &str, prefix: &str, policies: &[Policy; 2]) -> Side {
+    fn new(url: &str, prefix: &str, policies: &[Policy; 3]) -> Side {
         let client = client(url, prefix);
         let limiters = policies.clone().map(|policy| client.limiter("twin", policy).unwrap());
         let options = |enforce| LimiterOptions { scope: Some(b"s}".to_vec()), enforce, lease: None };
@@ -253,14 +253,14 @@ fn steps_that_agree(name: &str, url: &str) -> usize {
     let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
     let steps = prop::collection::vec(step(), STEPS);
     let (executed, remembered) = (Cell::new(0), Cell::new(0));
-    let outcome = runner.run(&([policy(), policy()], steps), |(policies, steps)| {
+    let outcome = runner.run(&([policy(), policy(), policy()], steps), |(policies, steps)| {
         let prefix = fresh_prefix("twin");
         let sides = [Side::new("memory://", &prefix, &policies), Side::new(url, &prefix, &policies)];
         let (mut now, mut current) = (START, 0);
         for (i, step) in steps.iter().enumerate() {
             now = now.saturating_add_signed(step.shift);
             if matches!(step.act, Act::Switch) {
-                current = 1 - current;
+                current = (current + 1) % policies.len();
             }
             let [twin, script] = sides.each_ref().map(|side| side.perform(step, current, now));
             prop_assert_eq!(twin, script, "step {} on {}", i, name);

@@ -95,7 +95,7 @@ local function decide(key)
  end
  local foreign, dirty, block_length, block_until = false, false, 0, 0
  local holds, hold_size, earliest, latest, newest, marks = '', usual_holds, 0, 0, 0, 0
- local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+ local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
  local value
  if with_log then
   value = redis.call('GETRANGE', key, '0', usual_size - 1)
@@ -144,6 +144,7 @@ local function decide(key)
     if foreign then break end
     local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
     local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+    record.whole = period
     foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
     if foreign then break end
     if is_bucket[kind] then
@@ -177,7 +178,7 @@ local function decide(key)
      for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
      position = position + 1 + 8 * count
      if stage == 1 then
-      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
       local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
       foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
       if not foreign then
@@ -201,35 +202,44 @@ local function decide(key)
      foreign = true
     end
    end
-   local longest
    if with_log then
     if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
-    local oldest = 2^53
-    for _, record in ipairs(records) do
-     local kind, words, before = record.kind, record.words, oldest
-     if is_log[kind] and not foreign then
+   end
+   for _, record in ipairs(records) do
+    local kind, words = record.kind, record.words
+    if is_log[kind] and not foreign then
+     if kind == 5 then -- sliding-log
+      record.own_last = log and log.last or 0
+      if words[4] >= 2^40 then record.own_last, words[4], record.aside = words[3], words[4] - 2^40, true end
+     end
+   if with_log then
       fits = log
       if kind == 5 then -- sliding-log
        fits = fits and words[1] <= next and next - words[1] <= room and words[2] <= 2^39 and words[4] < 2^40
       end
-      if kind == 5 then -- sliding-log
-       if words[1] < oldest then oldest = words[1] end
+      if fits then
+       if kind == 5 then -- sliding-log
+        if record.aside and words[2] > 0 then words[3] = (entry(words[1])) end
+       end
       end
       foreign = not fits
-     end
-     if oldest < before then longest = record end
+   end
     end
-    if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+   end
+   if with_log then
+    if foreign then next, sum, last, room, base = 0, 0, 0, 0, 0 end
    end
    if foreign then
     records, block_length, block_until, dirty = {}, 0, 0, true
     holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
    end
    for _, record in ipairs(records) do
-    local kind, words, stop, back = record.kind, record.words, 0, false
+    local kind, words, stop, back, copied = record.kind, record.words, 0, false, false
     if kind == 1 then -- fixed-window
      back, words[3] = words[3] > now, math.min(words[3], now)
-     words[2] = math.min(words[2], words[3] + record.period)
+     copied = words[3] == 0
+     if copied and words[2] > now + record.period then back = true end
+     words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
      stop = words[1] > 0 and words[2] or 0
     elseif kind == 2 then -- calendar-window
      back, words[2] = words[2] > now, math.min(words[2], now)
@@ -243,46 +253,73 @@ local function decide(key)
      local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
      if words[1] > full then words[1], words[2] = full, 0 end
      stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    elseif kind == 5 then -- sliding-log
+     back, record.own_last = record.own_last > now, math.min(record.own_last, now)
+     stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
     end
     dirty = dirty or back and stop > now
-    record.stop = stop
+    record.stop, record.copied = stop, copied
+    record.kept = stop > 0 and (record.own_last or stop) + record.whole > now and (stop > now or not is_log[kind])
    end
    local rules = {}
    for _, rule in ipairs(list) do
-    rules[rule.number] = {name = rule.name, kind = rule.id, limit = rule.limit, period = rule.period}
+    rules[rule.number] = {name = rule.name, kind = rule.id, limit = rule.limit, period = rule.period, capacity = (rule.capacity or rule.limit)}
    end
-   for pass = 1, 4 do
+   local function counts_alike(record, rule)
+    return record.name == rule.name or record.kind == rule.kind and record.period == rule.period and not is_log[rule.kind]
+     and (not is_bucket[rule.kind] or record.limit == rule.limit and record.capacity == rule.capacity)
+   end
+   for _, record in ipairs(records) do
+    for _, rule in ipairs(rules) do record.own = record.own or counts_alike(record, rule) end
+   end
+   for pass = 1, 3 do
     for r, rule in ipairs(rules) do
-     for s, record in ipairs(records) do
+     for _, record in ipairs(records) do
       if sources[r] then break end
-      local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
-      local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
-       or pass == 4 and record.stop > now
-      if record.kind == rule.kind and not record.taken and fits_here then
-       sources[r], record.taken, record.own = record, true, own
-       if not own then
-        ends, dirty = ends or {}, true
-        ends[r] = record.stop
-       end
+      if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
+       sources[r], record.named = record, true
+      elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
+       and not record.own and not record.taken and not record.copied then
+       sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+       ends[r] = record.stop
       end
      end
    if with_log then
-      if pass == 4 and is_log[rule.kind] then sources[r] = sources[r] or longest end
+      if pass == 3 and is_log[rule.kind] and not sources[r] then
+       local counted = 0
+       for _, record in ipairs(records) do
+        local kind, words = record.kind, record.words
+        if kind == 5 then -- sliding-log
+         if words[2] > counted then counted, sources[r] = words[2], record end
+        end
+       end
+      end
    end
     end
    end
    for r, rule in ipairs(list) do
     for n, word in ipairs(word_names[rule.id]) do rule[word] = sources[r] and sources[r].words[n] or 0 end
    end
-   for r in ipairs(rules) do layout[r] = sources[r] or false end
+   others = {}
    for _, record in ipairs(records) do
-    if not record.own and record.stop > now and other_count < 10 then
-     other_count, others_until = other_count + 1, math.max(others_until, record.stop)
-     other_names = other_names .. record.name
-     other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
-     layout[#layout + 1] = record
-    end
+    if record.kept and not record.own then others[#others + 1] = record end
    end
+   while #others > 10 do
+    local first = 1
+    for n, record in ipairs(others) do
+     if record.stop < others[first].stop then first = n end
+    end
+    table.remove(others, first)
+   end
+   for r in ipairs(rules) do layout[r] = sources[r] or false end
+   for _, record in ipairs(others) do
+    layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+    others_until = math.max(others_until, record.stop)
+   if not with_log then
+     if is_log[record.kind] then other_log = log end
+   end
+   end
+   other_count, other_size = #others, other_size + #other_names
    local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
    buckets = 0
    for n, record in ipairs(layout) do
@@ -307,7 +344,10 @@ local function decide(key)
     holds = table.concat(arranged)
    end
    for _, rule in ipairs(list) do
-    if rule.id == 3 then -- sliding-window
+    if rule.id == 1 then -- fixed-window
+     local kept = sources[rule.number]
+     if kept and not kept.own then rule.stop, rule.last = math.min(rule.stop, rule.last + rule.period), 0 end
+    elseif rule.id == 3 then -- sliding-window
      local kept = sources[rule.number]
      if kept and not kept.own then
       local window, here, before = now - now % rule.period, 0, 0
@@ -326,7 +366,7 @@ local function decide(key)
      end
     elseif rule.id == 4 then -- token-bucket
      local kept = sources[rule.number]
-     if kept and not kept.own then
+     if kept and not kept.own and (kept.limit ~= rule.limit or kept.period ~= rule.period) then
       local function refilled(filled, part)
        local taken = (filled - rule.last) * kept.limit + part
        local wanted = taken * rule.period
@@ -366,6 +406,14 @@ local function decide(key)
      if rule.first < oldest then oldest = rule.first end
     end
    end
+   if other_count > 0 then
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      if words[1] < oldest then oldest = words[1] end
+     end
+    end
+   end
    low = oldest
    while low < from do
     local middle = low + (from - low - (from - low) % 2) / 2
@@ -377,13 +425,69 @@ local function decide(key)
      if rule.first >= from then rule.first, rule.time, rule.total = from, last, sum end
     end
    end
+   if other_count > 0 then
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      if words[1] >= from then words[1], words[3], words[4] = from, last, sum end
+     end
+    end
+   end
+  end
+  for _, rule in ipairs(list) do
+   if rule.id == 5 then -- sliding-log
+    if rule.first == next or last <= now - rule.period then
+     rule.used = 0
+    elseif rule.time <= now - rule.period then
+     local gone
+     rule.first, rule.time, rule.total, gone = beyond(rule.first, rule.total, now - rule.period)
+     rule.used = rule.first == next and 0 or math.min(rule.used, (sum - gone) % 2^40)
+    end
+    if rule.used == 0 then
+     rule.first, rule.time, rule.total = next, 0, 0
+    elseif rule.time > last then
+     rule.time, dirty = last, true
+    end
+   end
+  end
+  if other_count > 0 then
+   for _, record in ipairs(others) do
+    local kind, words = record.kind, record.words
+    if kind == 5 then -- sliding-log
+     if words[1] == next or last <= now - record.period then
+      words[2] = 0
+     elseif words[3] <= now - record.period then
+      local gone
+      words[1], words[3], words[4], gone = beyond(words[1], words[4], now - record.period)
+      words[2] = words[1] == next and 0 or math.min(words[2], (sum - gone) % 2^40)
+     end
+     if words[2] == 0 then
+      words[1], words[3], words[4] = next, 0, 0
+     elseif words[3] > last then
+      words[3], dirty = last, true
+     end
+    end
+    if kind == 5 then -- sliding-log
+     if (sum - words[4]) % 2^40 >= record.limit then
+      local gone
+      words[1], words[3], words[4], gone = beyond(words[1], words[4], nil, record.limit - 1)
+      words[2] = math.min(words[2], (sum - gone) % 2^40)
+     end
+    end
+   end
   end
  end
  for _, rule in ipairs(list) do
   if rule.id == 1 then -- fixed-window
    local back = rule.last > now
    if back then rule.last = now end
-   if rule.stop > rule.last + rule.period then rule.stop = rule.last + rule.period end
+   if rule.stop > rule.last + rule.period then
+    if rule.last > 0 then
+     rule.stop = rule.last + rule.period
+    elseif rule.stop > now + rule.period then
+     rule.stop, back = now + rule.period, true
+    end
+   end
    if rule.count == 0 or rule.stop <= now then
     rule.count, rule.stop, rule.last = 0, 0, 0
    elseif back then
@@ -402,8 +506,6 @@ local function decide(key)
     rule.previous = rule.last >= window - rule.period and rule.current or 0
     rule.current, rule.last = 0, window
    end
-   if rule.current > rule.limit then rule.current = rule.limit end
-   if rule.previous > rule.limit then rule.previous = rule.limit end
    if rule.current == 0 and rule.previous == 0 then
     rule.last = 0
    elseif back then
@@ -420,19 +522,6 @@ local function decide(key)
     rule.tat, rule.part, rule.last = 0, 0, 0
    elseif back then
     dirty = true
-   end
-  elseif rule.id == 5 then -- sliding-log
-   if rule.first == next or last <= now - rule.period then
-    rule.used = 0
-   elseif rule.time <= now - rule.period then
-    local gone
-    rule.first, rule.time, rule.total, gone = beyond(rule.first, rule.total, now - rule.period)
-    rule.used = rule.first == next and 0 or math.min(rule.used, (sum - gone) % 2^40)
-   end
-   if rule.used == 0 then
-    rule.first, rule.time, rule.total = next, 0, 0
-   elseif rule.time > last then
-    rule.time, dirty = last, true
    end
   end
  end
@@ -533,11 +622,14 @@ local function decide(key)
    if cost > rule.limit then
     rule.wait = -1
    else
-    local space, gone = rule.limit - rule.current - cost, now % rule.period
+    local current, previous = rule.current, rule.previous
+    if current > rule.limit then current = rule.limit end
+    if previous > rule.limit then previous = rule.limit end
+    local space, gone = rule.limit - current - cost, now % rule.period
     if space < 0 then
-     rule.wait = 2 * rule.period - gone - share(math.min(rule.limit - cost, rule.current), rule.period, rule.current)
-    elseif rule.previous - share(gone, rule.previous, rule.period) > space then
-     rule.wait = rule.period - gone - share(space, rule.period, rule.previous)
+     rule.wait = 2 * rule.period - gone - share(math.min(rule.limit - cost, current), rule.period, current)
+    elseif previous - share(gone, previous, rule.period) > space then
+     rule.wait = rule.period - gone - share(space, rule.period, previous)
     end
    end
   elseif rule.id == 4 then -- token-bucket
@@ -585,10 +677,26 @@ local function decide(key)
     next, last = next + 1, now
    end
    sum, logged = (sum + added) % 2^40, true
+   for _, rule in ipairs(list) do
+    if rule.id == 5 then -- sliding-log
+     if rule.first >= next - 1 then rule.first, rule.time, rule.total = next - 1, last, sum end
+     rule.used = math.min(rule.used + added, 2^39)
+    end
+   end
+   if other_count > 0 then
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      if words[1] >= next - 1 then words[1], words[3], words[4] = next - 1, last, sum end
+      words[2] = math.min(words[2] + added, 2^39)
+     end
+     if record.own_last then others_until = math.max(others_until, now + record.period) end
+    end
+   end
   end
   for _, rule in ipairs(list) do
    if rule.id == 1 then -- fixed-window
-    if rule.count == 0 then rule.stop = now + rule.period end
+    if rule.last == 0 then rule.stop = now + rule.period end
     rule.count, rule.last = rule.count + cost, now
     if rule.count > 2^52 then rule.count = 2^52 end
    elseif rule.id == 2 then -- calendar-window
@@ -596,6 +704,7 @@ local function decide(key)
     if rule.count > 2^52 then rule.count = 2^52 end
    elseif rule.id == 3 then -- sliding-window
     rule.last, rule.current = now, rule.current + cost
+    if rule.current > 2^52 then rule.current = 2^52 end
    elseif rule.id == 4 then -- token-bucket
     rule.taken = cost
     if rule.taken > rule.capacity then rule.taken = rule.capacity end
@@ -605,9 +714,6 @@ local function decide(key)
     if rule.tat - now > rule.full or rule.tat - now == rule.full and rule.part > rule.full_part then
      rule.tat, rule.part = now + rule.full, rule.full_part
     end
-   elseif rule.id == 5 then -- sliding-log
-    if rule.first >= next - 1 then rule.first, rule.time, rule.total = next - 1, last, sum end
-    rule.used = rule.used + added
    end
   end
  end
@@ -617,8 +723,9 @@ local function decide(key)
   elseif rule.id == 2 then -- calendar-window
    rule.left, rule.reset = rule.limit - rule.count, rule.count > 0 and rule.period - now % rule.period or 0
   elseif rule.id == 3 then -- sliding-window
-   local gone = now % rule.period
-   rule.left = rule.limit - rule.current - rule.previous + share(gone, rule.previous, rule.period)
+   local gone, previous = now % rule.period, rule.previous
+   if previous > rule.limit then previous = rule.limit end
+   rule.left = rule.limit - rule.current - previous + share(gone, previous, rule.period)
    rule.reset = rule.current > 0 and 2 * rule.period - gone or rule.previous > 0 and rule.period - gone or 0
   elseif rule.id == 4 then -- token-bucket
    rule.left, rule.reset = rule.capacity, 0
@@ -678,8 +785,16 @@ local function decide(key)
       if rule.first < oldest then oldest = rule.first end
      end
     end
+    if other_count > 0 then
+     for _, record in ipairs(others) do
+      local kind, words = record.kind, record.words
+      if kind == 5 then -- sliding-log
+       if words[1] < oldest then oldest = words[1] end
+      end
+     end
+    end
     local live = next - oldest
-    local start = #heading + 8 * word_count + 1 + 41 - 1 + #other_names + #other_words
+    local start = #heading + 8 * word_count + 1 + 41 - 1 + other_size
     if base ~= start or live > room or room > 16 + live + live / 2 then
      local ring, count = '', live - 1
      if live > 0 then
@@ -699,30 +814,52 @@ local function decide(key)
        rule.first = rule.first - oldest
       end
      end
+     if other_count > 0 then
+      for _, record in ipairs(others) do
+       local kind, words = record.kind, record.words
+       if kind == 5 then -- sliding-log
+        words[1] = words[1] - oldest
+       end
+      end
+     end
      next, room, base = live, live + (live - live % 4) / 4 + 8, start
      ring = ring .. string.rep('\0', 12 * (room - live))
      local head
-     local words = {}
+     local numbers = {}
      for _, rule in ipairs(list) do
-      for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+      for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
      end
-     head = heading .. struct.pack(format, unpack(words))
+     head = heading .. struct.pack(format, unpack(numbers))
      if other_count > 0 then
       head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-       .. string.sub(head, #heading + 1) .. other_words
+       .. string.sub(head, #heading + 1)
+      for _, record in ipairs(others) do
+       local kind, words = record.kind, record.words
+       if kind == 5 then -- sliding-log
+        words[3], words[4] = record.own_last, words[4] + 2^40
+       end
+       head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+      end
      end
      head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
      redis.call('SET', key, head .. ring .. tail, 'PX', ttl)
     else
      local head
-     local words = {}
+     local numbers = {}
      for _, rule in ipairs(list) do
-      for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+      for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
      end
-     head = heading .. struct.pack(format, unpack(words))
+     head = heading .. struct.pack(format, unpack(numbers))
      if other_count > 0 then
       head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-       .. string.sub(head, #heading + 1) .. other_words
+       .. string.sub(head, #heading + 1)
+      for _, record in ipairs(others) do
+       local kind, words = record.kind, record.words
+       if kind == 5 then -- sliding-log
+        words[3], words[4] = record.own_last, words[4] + 2^40
+       end
+       head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+      end
      end
      head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
      redis.call('SETRANGE', key, '0', '')
@@ -736,16 +873,38 @@ local function decide(key)
  end
  if not with_log then
     local head
-    local words = {}
+    local numbers = {}
     for _, rule in ipairs(list) do
-     for _, word in ipairs(word_names[rule.id]) do words[#words + 1] = rule[word] end
+     for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
     end
-    head = heading .. struct.pack(format, unpack(words))
+    head = heading .. struct.pack(format, unpack(numbers))
     if other_count > 0 then
      head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-      .. string.sub(head, #heading + 1) .. other_words
+      .. string.sub(head, #heading + 1)
+     for _, record in ipairs(others) do
+      local kind, words = record.kind, record.words
+      if kind == 5 then -- sliding-log
+       words[3], words[4] = record.own_last, words[4] + 2^40
+      end
+      head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+     end
     end
-    redis.call('SET', key, head .. tail, 'PX', ttl)
+    if other_log then
+     local start = #head + 41
+     head = head .. struct.pack('<BI8I8I8I8I8', 250, other_log.next, other_log.sum, other_log.last, other_log.room,
+      start + 12 * other_log.room + #tail)
+     if start == other_log.base then
+      redis.call('SETRANGE', key, '0', '')
+      redis.call('PEXPIRE', key, ttl)
+      if tail ~= '' then redis.call('SETRANGE', key, start + 12 * other_log.room, tail) end
+      redis.call('SETRANGE', key, '0', head)
+     else
+      head = head .. string.sub(other_log.value, other_log.base + 1, other_log.base + 12 * other_log.room)
+      redis.call('SET', key, head .. tail, 'PX', ttl)
+     end
+    else
+     redis.call('SET', key, head .. tail, 'PX', ttl)
+    end
  end
   elseif value then
    redis.call('DEL', key)

@@ -79,7 +79,7 @@ if limit_4 > 1 then
 end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
-local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
 local value
 value = redis.call('GETRANGE', KEYS[1], '0', 246)
 if value == '' then value = nil end
@@ -115,6 +115,7 @@ if value then
    if foreign then break end
    local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+   record.whole = period
    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
    if foreign then break end
    if is_bucket[kind] then
@@ -146,7 +147,7 @@ if value then
     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
     position = position + 1 + 8 * count
     if stage == 1 then
-     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
      local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
      foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
      if not foreign then
@@ -165,33 +166,38 @@ if value then
     foreign = true
    end
   end
-  local longest
   if log and not foreign then next, sum, last, room, base = log.next, log.sum, log.last, log.room, log.base end
-  local oldest = 2^53
   for _, record in ipairs(records) do
-   local kind, words, before = record.kind, record.words, oldest
+   local kind, words = record.kind, record.words
    if is_log[kind] and not foreign then
+    if kind == 5 then -- sliding-log
+     record.own_last = log and log.last or 0
+     if words[4] >= 2^40 then record.own_last, words[4], record.aside = words[3], words[4] - 2^40, true end
+    end
     fits = log
     if kind == 5 then -- sliding-log
      fits = fits and words[1] <= next and next - words[1] <= room and words[2] <= 2^39 and words[4] < 2^40
     end
-    if kind == 5 then -- sliding-log
-     if words[1] < oldest then oldest = words[1] end
+    if fits then
+     if kind == 5 then -- sliding-log
+      if record.aside and words[2] > 0 then words[3] = (entry(words[1])) end
+     end
     end
     foreign = not fits
    end
-   if oldest < before then longest = record end
   end
-  if foreign then next, sum, last, room, base, longest = 0, 0, 0, 0, 0, nil end
+  if foreign then next, sum, last, room, base = 0, 0, 0, 0, 0 end
   if foreign then
    records, block_length, block_until, dirty = {}, 0, 0, true
    holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
   end
   for _, record in ipairs(records) do
-   local kind, words, stop, back = record.kind, record.words, 0, false
+   local kind, words, stop, back, copied = record.kind, record.words, 0, false, false
    if kind == 1 then -- fixed-window
     back, words[3] = words[3] > now, math.min(words[3], now)
-    words[2] = math.min(words[2], words[3] + record.period)
+    copied = words[3] == 0
+    if copied and words[2] > now + record.period then back = true end
+    words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
     stop = words[1] > 0 and words[2] or 0
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
@@ -205,32 +211,48 @@ if value then
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+   elseif kind == 5 then -- sliding-log
+    back, record.own_last = record.own_last > now, math.min(record.own_last, now)
+    stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
    end
    dirty = dirty or back and stop > now
-   record.stop = stop
+   record.stop, record.copied = stop, copied
+   record.kept = stop > 0 and (record.own_last or stop) + record.whole > now and (stop > now or not is_log[kind])
   end
   local rules = {}
-  rules[1] = {name = string.sub(heading, 5, 19), kind = 1, limit = limit_1, period = period_1}
-  rules[2] = {name = string.sub(heading, 20, 34), kind = 2, limit = limit_2, period = period_2}
-  rules[3] = {name = string.sub(heading, 35, 49), kind = 3, limit = limit_3, period = period_3}
-  rules[4] = {name = string.sub(heading, 50, 71), kind = 4, limit = limit_4, period = period_4}
-  rules[5] = {name = string.sub(heading, 72, 86), kind = 5, limit = limit_5, period = period_5}
-  for pass = 1, 4 do
+  rules[1] = {name = string.sub(heading, 5, 19), kind = 1, limit = limit_1, period = period_1, capacity = limit_1}
+  rules[2] = {name = string.sub(heading, 20, 34), kind = 2, limit = limit_2, period = period_2, capacity = limit_2}
+  rules[3] = {name = string.sub(heading, 35, 49), kind = 3, limit = limit_3, period = period_3, capacity = limit_3}
+  rules[4] = {name = string.sub(heading, 50, 71), kind = 4, limit = limit_4, period = period_4, capacity = capacity_4}
+  rules[5] = {name = string.sub(heading, 72, 86), kind = 5, limit = limit_5, period = period_5, capacity = limit_5}
+  local function counts_alike(record, rule)
+   return record.name == rule.name or record.kind == rule.kind and record.period == rule.period and not is_log[rule.kind]
+    and (not is_bucket[rule.kind] or record.limit == rule.limit and record.capacity == rule.capacity)
+  end
+  for _, record in ipairs(records) do
+   for _, rule in ipairs(rules) do record.own = record.own or counts_alike(record, rule) end
+  end
+  for pass = 1, 3 do
    for r, rule in ipairs(rules) do
-    for s, record in ipairs(records) do
+    for _, record in ipairs(records) do
      if sources[r] then break end
-     local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
-     local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
-      or pass == 4 and record.stop > now
-     if record.kind == rule.kind and not record.taken and fits_here then
-      sources[r], record.taken, record.own = record, true, own
-      if not own then
-       ends, dirty = ends or {}, true
-       ends[r] = record.stop
+     if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
+      sources[r], record.named = record, true
+     elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
+      and not record.own and not record.taken and not record.copied then
+      sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+      ends[r] = record.stop
+     end
+    end
+    if pass == 3 and is_log[rule.kind] and not sources[r] then
+     local counted = 0
+     for _, record in ipairs(records) do
+      local kind, words = record.kind, record.words
+      if kind == 5 then -- sliding-log
+       if words[2] > counted then counted, sources[r] = words[2], record end
       end
      end
     end
-    if pass == 4 and is_log[rule.kind] then sources[r] = sources[r] or longest end
    end
   end
   if sources[1] then count_1, stop_1, last_1 = unpack(sources[1].words) else count_1, stop_1, last_1 = 0, 0, 0 end
@@ -238,15 +260,23 @@ if value then
   if sources[3] then last_3, current_3, previous_3 = unpack(sources[3].words) else last_3, current_3, previous_3 = 0, 0, 0 end
   if sources[4] then tat_4, part_4, last_4 = unpack(sources[4].words) else tat_4, part_4, last_4 = 0, 0, 0 end
   if sources[5] then first_5, used_5, time_5, total_5 = unpack(sources[5].words) else first_5, used_5, time_5, total_5 = 0, 0, 0, 0 end
-  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  others = {}
   for _, record in ipairs(records) do
-   if not record.own and record.stop > now and other_count < 10 then
-    other_count, others_until = other_count + 1, math.max(others_until, record.stop)
-    other_names = other_names .. record.name
-    other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
-    layout[#layout + 1] = record
-   end
+   if record.kept and not record.own then others[#others + 1] = record end
   end
+  while #others > 10 do
+   local first = 1
+   for n, record in ipairs(others) do
+    if record.stop < others[first].stop then first = n end
+   end
+   table.remove(others, first)
+  end
+  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  for _, record in ipairs(others) do
+   layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+   others_until = math.max(others_until, record.stop)
+  end
+  other_count, other_size = #others, other_size + #other_names
   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
   buckets = 0
   for n, record in ipairs(layout) do
@@ -270,6 +300,10 @@ if value then
    end
    holds = table.concat(arranged)
   end
+  do -- rule 1
+   local kept = sources[1]
+   if kept and not kept.own then stop_1, last_1 = math.min(stop_1, last_1 + period_1), 0 end
+  end
   do -- rule 3
    local kept = sources[3]
    if kept and not kept.own then
@@ -290,7 +324,7 @@ if value then
   end
   do -- rule 4
    local kept = sources[4]
-   if kept and not kept.own then
+   if kept and not kept.own and (kept.limit ~= limit_4 or kept.period ~= period_4) then
     local function refilled(filled, part)
      local taken = (filled - last_4) * kept.limit + part
      local wanted = taken * period_4
@@ -327,6 +361,14 @@ if last > now and next > 0 then
  do -- rule 5
   if first_5 < oldest then oldest = first_5 end
  end
+ if other_count > 0 then
+  for _, record in ipairs(others) do
+   local kind, words = record.kind, record.words
+   if kind == 5 then -- sliding-log
+    if words[1] < oldest then oldest = words[1] end
+   end
+  end
+ end
  low = oldest
  while low < from do
   local middle = low + (from - low - (from - low) % 2) / 2
@@ -336,11 +378,65 @@ if last > now and next > 0 then
  do -- rule 5
   if first_5 >= from then first_5, time_5, total_5 = from, last, sum end
  end
+ if other_count > 0 then
+  for _, record in ipairs(others) do
+   local kind, words = record.kind, record.words
+   if kind == 5 then -- sliding-log
+    if words[1] >= from then words[1], words[3], words[4] = from, last, sum end
+   end
+  end
+ end
+end
+do -- rule 5
+ if first_5 == next or last <= now - period_5 then
+  used_5 = 0
+ elseif time_5 <= now - period_5 then
+  local gone
+  first_5, time_5, total_5, gone = beyond(first_5, total_5, now - period_5)
+  used_5 = first_5 == next and 0 or math.min(used_5, (sum - gone) % 2^40)
+ end
+ if used_5 == 0 then
+  first_5, time_5, total_5 = next, 0, 0
+ elseif time_5 > last then
+  time_5, dirty = last, true
+ end
+end
+if other_count > 0 then
+ for _, record in ipairs(others) do
+  local kind, words = record.kind, record.words
+  if kind == 5 then -- sliding-log
+   if words[1] == next or last <= now - record.period then
+    words[2] = 0
+   elseif words[3] <= now - record.period then
+    local gone
+    words[1], words[3], words[4], gone = beyond(words[1], words[4], now - record.period)
+    words[2] = words[1] == next and 0 or math.min(words[2], (sum - gone) % 2^40)
+   end
+   if words[2] == 0 then
+    words[1], words[3], words[4] = next, 0, 0
+   elseif words[3] > last then
+    words[3], dirty = last, true
+   end
+  end
+  if kind == 5 then -- sliding-log
+   if (sum - words[4]) % 2^40 >= record.limit then
+    local gone
+    words[1], words[3], words[4], gone = beyond(words[1], words[4], nil, record.limit - 1)
+    words[2] = math.min(words[2], (sum - gone) % 2^40)
+   end
+  end
+ end
 end
 do -- rule 1
  local back = last_1 > now
  if back then last_1 = now end
- if stop_1 > last_1 + period_1 then stop_1 = last_1 + period_1 end
+ if stop_1 > last_1 + period_1 then
+  if last_1 > 0 then
+   stop_1 = last_1 + period_1
+  elseif stop_1 > now + period_1 then
+   stop_1, back = now + period_1, true
+  end
+ end
  if count_1 == 0 or stop_1 <= now then
   count_1, stop_1, last_1 = 0, 0, 0
  elseif back then
@@ -361,8 +457,6 @@ do -- rule 3
   previous_3 = last_3 >= window - period_3 and current_3 or 0
   current_3, last_3 = 0, window
  end
- if current_3 > limit_3 then current_3 = limit_3 end
- if previous_3 > limit_3 then previous_3 = limit_3 end
  if current_3 == 0 and previous_3 == 0 then
   last_3 = 0
  elseif back then
@@ -380,20 +474,6 @@ do -- rule 4
   tat_4, part_4, last_4 = 0, 0, 0
  elseif back then
   dirty = true
- end
-end
-do -- rule 5
- if first_5 == next or last <= now - period_5 then
-  used_5 = 0
- elseif time_5 <= now - period_5 then
-  local gone
-  first_5, time_5, total_5, gone = beyond(first_5, total_5, now - period_5)
-  used_5 = first_5 == next and 0 or math.min(used_5, (sum - gone) % 2^40)
- end
- if used_5 == 0 then
-  first_5, time_5, total_5 = next, 0, 0
- elseif time_5 > last then
-  time_5, dirty = last, true
  end
 end
 if holds ~= '' then
@@ -538,11 +618,14 @@ do -- rule 3
  if cost > limit_3 then
   wait_3 = -1
  else
-  local space, gone = limit_3 - current_3 - cost, now % period_3
+  local current, previous = current_3, previous_3
+  if current > limit_3 then current = limit_3 end
+  if previous > limit_3 then previous = limit_3 end
+  local space, gone = limit_3 - current - cost, now % period_3
   if space < 0 then
-   wait_3 = 2 * period_3 - gone - share(math.min(limit_3 - cost, current_3), period_3, current_3)
-  elseif previous_3 - share(gone, previous_3, period_3) > space then
-   wait_3 = period_3 - gone - share(space, period_3, previous_3)
+   wait_3 = 2 * period_3 - gone - share(math.min(limit_3 - cost, current), period_3, current)
+  elseif previous - share(gone, previous, period_3) > space then
+   wait_3 = period_3 - gone - share(space, period_3, previous)
   end
  end
 end
@@ -581,8 +664,9 @@ do -- rule 2
  left_2, reset_2 = limit_2 - count_2, count_2 > 0 and period_2 - now % period_2 or 0
 end
 do -- rule 3
- local gone = now % period_3
- left_3 = limit_3 - current_3 - previous_3 + share(gone, previous_3, period_3)
+ local gone, previous = now % period_3, previous_3
+ if previous > limit_3 then previous = limit_3 end
+ left_3 = limit_3 - current_3 - previous + share(gone, previous, period_3)
  reset_3 = current_3 > 0 and 2 * period_3 - gone or previous_3 > 0 and period_3 - gone or 0
 end
 do -- rule 4
@@ -650,8 +734,16 @@ if write then
   do -- rule 5
    if first_5 < oldest then oldest = first_5 end
   end
+  if other_count > 0 then
+   for _, record in ipairs(others) do
+    local kind, words = record.kind, record.words
+    if kind == 5 then -- sliding-log
+     if words[1] < oldest then oldest = words[1] end
+    end
+   end
+  end
   local live = next - oldest
-  local start = 207 + 41 - 1 + #other_names + #other_words
+  local start = 207 + 41 - 1 + other_size
   if base ~= start or live > room or room > 16 + live + live / 2 then
    local ring, count = '', live - 1
    if live > 0 then
@@ -669,13 +761,28 @@ if write then
    do -- rule 5
     first_5 = first_5 - oldest
    end
+   if other_count > 0 then
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      words[1] = words[1] - oldest
+     end
+    end
+   end
    next, room, base = live, live + (live - live % 4) / 4 + 8, start
    ring = ring .. string.rep('\0', 12 * (room - live))
    local head
    head = heading .. struct.pack('<I8I8I8I8I8I8I8I8I8I8I8I8I8I8I8', count_1, stop_1, last_1, count_2, last_2, last_3, current_3, previous_3, tat_4, part_4, last_4, first_5, used_5, time_5, total_5)
    if other_count > 0 then
     head = string.sub(heading, 1, 3) .. string.char(5 + other_count) .. string.sub(heading, 5) .. other_names
-     .. string.sub(head, #heading + 1) .. other_words
+     .. string.sub(head, #heading + 1)
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      words[3], words[4] = record.own_last, words[4] + 2^40
+     end
+     head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+    end
    end
    head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
    redis.call('SET', KEYS[1], head .. ring .. tail, 'PX', ttl)
@@ -684,7 +791,14 @@ if write then
    head = heading .. struct.pack('<I8I8I8I8I8I8I8I8I8I8I8I8I8I8I8', count_1, stop_1, last_1, count_2, last_2, last_3, current_3, previous_3, tat_4, part_4, last_4, first_5, used_5, time_5, total_5)
    if other_count > 0 then
     head = string.sub(heading, 1, 3) .. string.char(5 + other_count) .. string.sub(heading, 5) .. other_names
-     .. string.sub(head, #heading + 1) .. other_words
+     .. string.sub(head, #heading + 1)
+    for _, record in ipairs(others) do
+     local kind, words = record.kind, record.words
+     if kind == 5 then -- sliding-log
+      words[3], words[4] = record.own_last, words[4] + 2^40
+     end
+     head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+    end
    end
    head = head .. struct.pack(LOG, 250, next, sum, last, room, base + 12 * room + #tail)
    redis.call('SETRANGE', KEYS[1], '0', '')

@@ -67,7 +67,7 @@ if limit_1 > 1 then
 end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
-local other_count, other_names, other_words, others_until, ends = 0, '', '', 0, nil
+local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
 local value
 value = redis.call('GET', KEYS[1])
 if value then
@@ -89,6 +89,7 @@ if value then
    if foreign then break end
    local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
+   record.whole = period
    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
    if foreign then break end
    if is_bucket[kind] then
@@ -119,7 +120,7 @@ if value then
     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
     position = position + 1 + 8 * count
     if stage == 1 then
-     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
      local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
      foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
      if not foreign then
@@ -138,16 +139,26 @@ if value then
     foreign = true
    end
   end
-  local longest
+  for _, record in ipairs(records) do
+   local kind, words = record.kind, record.words
+   if is_log[kind] and not foreign then
+    if kind == 5 then -- sliding-log
+     record.own_last = log and log.last or 0
+     if words[4] >= 2^40 then record.own_last, words[4], record.aside = words[3], words[4] - 2^40, true end
+    end
+   end
+  end
   if foreign then
    records, block_length, block_until, dirty = {}, 0, 0, true
    holds, earliest, latest, newest, marks = '', 0, 0, 0, 0
   end
   for _, record in ipairs(records) do
-   local kind, words, stop, back = record.kind, record.words, 0, false
+   local kind, words, stop, back, copied = record.kind, record.words, 0, false, false
    if kind == 1 then -- fixed-window
     back, words[3] = words[3] > now, math.min(words[3], now)
-    words[2] = math.min(words[2], words[3] + record.period)
+    copied = words[3] == 0
+    if copied and words[2] > now + record.period then back = true end
+    words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
     stop = words[1] > 0 and words[2] or 0
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
@@ -161,39 +172,56 @@ if value then
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+   elseif kind == 5 then -- sliding-log
+    back, record.own_last = record.own_last > now, math.min(record.own_last, now)
+    stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
    end
    dirty = dirty or back and stop > now
-   record.stop = stop
+   record.stop, record.copied = stop, copied
+   record.kept = stop > 0 and (record.own_last or stop) + record.whole > now and (stop > now or not is_log[kind])
   end
   local rules = {}
-  rules[1] = {name = string.sub(heading, 5, 26), kind = 4, limit = limit_1, period = period_1}
-  for pass = 1, 4 do
+  rules[1] = {name = string.sub(heading, 5, 26), kind = 4, limit = limit_1, period = period_1, capacity = capacity_1}
+  local function counts_alike(record, rule)
+   return record.name == rule.name or record.kind == rule.kind and record.period == rule.period and not is_log[rule.kind]
+    and (not is_bucket[rule.kind] or record.limit == rule.limit and record.capacity == rule.capacity)
+  end
+  for _, record in ipairs(records) do
+   for _, rule in ipairs(rules) do record.own = record.own or counts_alike(record, rule) end
+  end
+  for pass = 1, 3 do
    for r, rule in ipairs(rules) do
-    for s, record in ipairs(records) do
+    for _, record in ipairs(records) do
      if sources[r] then break end
-     local own = record.period == rule.period and (not is_bucket[rule.kind] or record.limit == rule.limit)
-     local fits_here = pass == 1 and record.name == rule.name or own and (pass == 2 and s == r or pass == 3)
-      or pass == 4 and record.stop > now
-     if record.kind == rule.kind and not record.taken and fits_here then
-      sources[r], record.taken, record.own = record, true, own
-      if not own then
-       ends, dirty = ends or {}, true
-       ends[r] = record.stop
-      end
+     if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
+      sources[r], record.named = record, true
+     elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
+      and not record.own and not record.taken and not record.copied then
+      sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+      ends[r] = record.stop
      end
     end
    end
   end
   if sources[1] then tat_1, part_1, last_1 = unpack(sources[1].words) else tat_1, part_1, last_1 = 0, 0, 0 end
-  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  others = {}
   for _, record in ipairs(records) do
-   if not record.own and record.stop > now and other_count < 10 then
-    other_count, others_until = other_count + 1, math.max(others_until, record.stop)
-    other_names = other_names .. record.name
-    other_words = other_words .. struct.pack('<' .. string.rep('I8', counts[record.kind]), unpack(record.words))
-    layout[#layout + 1] = record
-   end
+   if record.kept and not record.own then others[#others + 1] = record end
   end
+  while #others > 10 do
+   local first = 1
+   for n, record in ipairs(others) do
+    if record.stop < others[first].stop then first = n end
+   end
+   table.remove(others, first)
+  end
+  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  for _, record in ipairs(others) do
+   layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+   others_until = math.max(others_until, record.stop)
+   if is_log[record.kind] then other_log = log end
+  end
+  other_count, other_size = #others, other_size + #other_names
   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
   buckets = 0
   for n, record in ipairs(layout) do
@@ -219,7 +247,7 @@ if value then
   end
   do -- rule 1
    local kept = sources[1]
-   if kept and not kept.own then
+   if kept and not kept.own and (kept.limit ~= limit_1 or kept.period ~= period_1) then
     local function refilled(filled, part)
      local taken = (filled - last_1) * kept.limit + part
      local wanted = taken * period_1
@@ -390,9 +418,30 @@ if write then
   head = heading .. struct.pack('<I8I8I8', tat_1, part_1, last_1)
   if other_count > 0 then
    head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. string.sub(heading, 5) .. other_names
-    .. string.sub(head, #heading + 1) .. other_words
+    .. string.sub(head, #heading + 1)
+   for _, record in ipairs(others) do
+    local kind, words = record.kind, record.words
+    if kind == 5 then -- sliding-log
+     words[3], words[4] = record.own_last, words[4] + 2^40
+    end
+    head = head .. struct.pack('<' .. string.rep('I8', #words), unpack(words))
+   end
   end
-  sets[#sets + 1] = {KEYS[1], head .. tail, ttl}
+  if other_log then
+   local start = #head + 41
+   head = head .. struct.pack('<BI8I8I8I8I8', 250, other_log.next, other_log.sum, other_log.last, other_log.room,
+    start + 12 * other_log.room + #tail)
+   if start == other_log.base then
+    expiries[#expiries + 1] = {KEYS[1], ttl}
+    if tail ~= '' then ranges[#ranges + 1] = {KEYS[1], start + 12 * other_log.room, tail} end
+    ranges[#ranges + 1] = {KEYS[1], '0', head}
+   else
+    head = head .. string.sub(other_log.value, other_log.base + 1, other_log.base + 12 * other_log.room)
+    sets[#sets + 1] = {KEYS[1], head .. tail, ttl}
+   end
+  else
+   sets[#sets + 1] = {KEYS[1], head .. tail, ttl}
+  end
  elseif value then
   dels[#dels + 1] = KEYS[1]
  end
@@ -406,6 +455,9 @@ if charged then
  sets[#sets + 1] = {KEYS[#KEYS], 'QR\1' .. answer, ttl}
 end
 if #dels > 0 and #sets > 0 then redis.call('SET', dels[1], '', 'NX') end
+if #ranges > 0 then redis.call('SETRANGE', ranges[1][1], '0', '') end
 for _, key in ipairs(dels) do redis.call('DEL', key) end
+for _, expiry in ipairs(expiries) do redis.call('PEXPIRE', expiry[1], expiry[2]) end
 for _, set in ipairs(sets) do redis.call('SET', set[1], set[2], 'PX', set[3]) end
+for _, range in ipairs(ranges) do redis.call('SETRANGE', range[1], range[2], range[3]) end
 return reply

@@ -1,21 +1,28 @@
 use super::*;
 
 /// What a section of Lua may be called.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 22] = [
+    "aside",
     "bound",
     "carry",
     "charge",
     "constants",
+    "count",
     "ends",
     "filled",
+    "first",
     "fits",
     "gather",
     "helpers",
+    "longest",
+    "most",
     "oldest",
     "refund",
     "renumber",
+    "restore",
     "settle",
     "show",
+    "trim",
     "wait",
 ];
 
@@ -52,12 +59,17 @@ fn every_algorithm_has_its_sections() {
     for definition in ALL.iter().map(|algorithm| algorithm.definition()) {
         let has = |section: &str| definition.section(section).is_some();
         let name = definition.name;
-        for section in ["settle", "wait", "charge", "refund", "show"] {
+        for section in ["ends", "wait", "refund", "show"] {
             assert!(has(section), "{name} has no {section}");
         }
-        assert_eq!(has("ends"), definition.ends.is_some(), "{name}: ends");
         assert_eq!(has("filled"), definition.bucket.is_some(), "{name}: filled");
-        for section in ["fits", "oldest", "gather", "bound", "renumber"] {
+        for section in ["settle", "charge"] {
+            assert_ne!(has(section), definition.log.is_some(), "{name}: {section}");
+        }
+        for section in [
+            "aside", "bound", "count", "first", "fits", "gather", "longest", "most", "oldest", "renumber", "restore",
+            "trim",
+        ] {
             assert_eq!(has(section), definition.log.is_some(), "{name}: {section}");
         }
         for word in definition.words {

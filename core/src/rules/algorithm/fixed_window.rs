@@ -1,9 +1,10 @@
 //! `fixed-window`: the window opens at the first admitted call and is `[open, end)`.
 //!
-//! Words: count, window end, the last charge. Twin of `scripts/limit/fixed_window.lua`.
+//! Words: count, window end, the last charge; 0 for that if nothing was charged yet, but the count taken over from a window of
+//! another period: it ends with that window, and the first charge opens a whole one. Twin of `scripts/limit/fixed_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, clamp, to_the_end};
-use crate::rules::policy::{MAX_LIMIT, Rule};
+use super::{Charged, Definition, End, Kept, Moment, Words, clamp, to_the_end};
+use crate::rules::policy::{MAX_LIMIT, Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 1,
@@ -14,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     bucket: None,
     log: None,
     ends: Some(ends),
-    carry: carry_nothing,
+    carry,
     settle,
     wait,
     charge,
@@ -27,17 +28,26 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     let [count, end, last, _] = words;
-    let back = clamp(last, now);
-    *end = (*end).min(*last + kept.rate.period);
-    End { at: if *count > 0 { *end } else { 0 }, back }
+    let (mut back, copied) = (clamp(last, now), *last == 0);
+    let longest = if copied { now } else { *last } + kept.rate.period;
+    back |= copied && *end > longest;
+    *end = (*end).min(longest);
+    End { at: if *count > 0 { *end } else { 0 }, back, copied }
+}
+
+fn carry(rule: &Rule, words: &mut Words, _kept: Rate, _now: u64) {
+    words[1] = words[1].min(words[2] + rule.period());
+    words[2] = 0;
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     let now = at.now;
     let [count, end, last, _] = words;
-    let back = clamp(last, now);
-    // No window is open for longer than a period after its last charge: the clock went back, or the period was longer.
-    *end = (*end).min(*last + rule.period());
+    let mut back = clamp(last, now);
+    // No window is open for longer than a period after its last charge: the clock went back.
+    let longest = if *last == 0 { now } else { *last } + rule.period();
+    back |= *last == 0 && *end > longest;
+    *end = (*end).min(longest);
     if *count == 0 || *end <= now {
         *words = Words::default();
         return false;
@@ -60,7 +70,7 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let now = at.now;
     let [count, end, last, _] = words;
-    if *count == 0 {
+    if *last == 0 {
         *end = now + rule.period();
     }
     *last = now;

@@ -53,6 +53,8 @@ pub(crate) struct End {
     pub at: u64,
     /// Whether its last charge was in the future: the clock went back.
     pub back: bool,
+    /// Whether it charged nothing itself yet, so that all it counts was taken over.
+    pub copied: bool,
 }
 
 /// What a bucket does besides: of each hold it knows when it will have filled it again.
@@ -74,8 +76,22 @@ pub(crate) struct Logged {
     pub fits: fn(&Words, &log::Log) -> bool,
     /// The number of the first entry that still counts.
     pub oldest: fn(&Words) -> u64,
+    /// How much counts. In Lua the section `longest`, which looks for the rule that counts most.
+    pub used: fn(&Words) -> u64,
     /// The words of a rule that begins at this entry. In Lua a part of `carry`.
     pub beginning: fn(u64) -> Words,
+    /// The words as they are stored for another policy, with the time of their last own charge.
+    pub aside: fn(&Words, u64) -> Words,
+    /// Undoes that, but for the time of the first entry; returns the time of the last own charge, if it was stored.
+    pub restore: fn(&mut Words) -> Option<u64>,
+    /// Reads the time of the first entry.
+    pub first: fn(&mut Words, &log::Entries),
+    /// Forgets what no rule of this limit can need.
+    pub most: fn(&mut Words, u64, &log::Entries),
+    /// Forgets what is older than a period.
+    pub trim: fn(&mut Words, u64, &Moment) -> bool,
+    /// Counts what was added.
+    pub count: fn(&mut Words, &log::Log),
     /// Entries from this number on became the last one.
     pub gather: fn(&mut Words, u64, &log::Log),
     /// The most that may be added.
@@ -101,8 +117,8 @@ pub(crate) struct Definition {
     pub bucket: Option<Bucket>,
     /// What is done with its words besides if it needs the log of all admissions.
     pub log: Option<Logged>,
-    /// Of what another policy's rule counted: when it has nothing to say any more. None if that cannot be told without the
-    /// rule, as by one with a log: then it is not kept for that policy. In Lua the section `ends`.
+    /// Of what another policy's rule counted: when it has nothing to say any more. None of one with a log, which ends a period
+    /// after its last own charge. In Lua the section `ends`.
     pub ends: Option<fn(&Kept, &mut Words, u64) -> End>,
     /// Takes over what was counted at another rate or by another period, as of the last charge: what it makes of it must
     /// not depend on when it is asked, since a call that writes nothing may have asked before.

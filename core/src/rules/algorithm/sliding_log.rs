@@ -1,9 +1,10 @@
 //! `sliding-log`: at most `limit` in any period, exactly: in `(now - period, now]`, by a log of all admissions.
 //!
 //! Words: the number of the first entry that still counts for this rule, how much counts, and that entry's time and sum.
-//! Twin of `scripts/limit/sliding_log.lua`.
+//! Of a rule of another policy, which is charged with the rules of this one: in place of the time its last own charge, and the sum
+//! is [`WRAP`] larger. Twin of `scripts/limit/sliding_log.lua`.
 
-use super::log::{Edge, LOG_MOST, Log, WRAP};
+use super::log::{Edge, Entries, LOG_MOST, Log, WRAP};
 use super::{Charged, Definition, Logged, Moment, Words, carry_nothing};
 use crate::rules::policy::Rule;
 
@@ -14,7 +15,21 @@ pub(super) const DEFINITION: Definition = Definition {
     words: &["first", "used", "time", "total"],
     fresh: &[1],
     bucket: None,
-    log: Some(Logged { fits, oldest, beginning, gather, bound, renumber }),
+    log: Some(Logged {
+        fits,
+        oldest,
+        used,
+        beginning,
+        aside,
+        restore,
+        first,
+        most,
+        trim,
+        count,
+        gather,
+        bound,
+        renumber,
+    }),
     ends: None,
     carry: carry_nothing,
     settle,
@@ -34,6 +49,10 @@ fn fits(words: &Words, log: &Log) -> bool {
 
 fn oldest(words: &Words) -> u64 {
     words[0]
+}
+
+fn used(words: &Words) -> u64 {
+    words[1]
 }
 
 fn beginning(entry: u64) -> Words {
@@ -59,13 +78,39 @@ fn empty(log: &Log) -> Words {
     beginning(log.next)
 }
 
+fn aside(words: &Words, last: u64) -> Words {
+    [words[0], words[1], last, words[3] + WRAP]
+}
+
+fn restore(words: &mut Words) -> Option<u64> {
+    words[3] = words[3].checked_sub(WRAP)?;
+    Some(words[2])
+}
+
+fn first(words: &mut Words, entries: &Entries) {
+    if words[1] > 0 {
+        words[2] = entries.entry(words[0]).0;
+    }
+}
+
+fn most(words: &mut Words, limit: u64, entries: &Entries) {
+    if entries.log.since(words[3]) >= limit {
+        let found = entries.beyond(words[0], words[3], Edge::Left(limit - 1));
+        *words = [found.number, words[1].min(entries.log.since(found.gone)), found.time, found.total];
+    }
+}
+
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
+    trim(words, rule.period(), at)
+}
+
+fn trim(words: &mut Words, period: u64, at: &Moment) -> bool {
     let (entries, log) = (&at.entries, at.entries.log);
     let [first, used, time, total] = *words;
-    if first == log.next || log.last + rule.period() <= at.now {
+    if first == log.next || log.last + period <= at.now {
         words[1] = 0;
-    } else if time + rule.period() <= at.now {
-        let found = entries.beyond(first, total, Edge::Time(at.now - rule.period()));
+    } else if time + period <= at.now {
+        let found = entries.beyond(first, total, Edge::Time(at.now - period));
         let used = if found.number == log.next { 0 } else { used.min(log.since(found.gone)) };
         *words = [found.number, used, found.time, found.total];
     }
@@ -100,7 +145,10 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 }
 
 fn charge(_rule: &Rule, words: &mut Words, at: &Moment, _cost: u64) {
-    let log = at.entries.log;
+    count(words, at.entries.log);
+}
+
+fn count(words: &mut Words, log: &Log) {
     let used = (words[1] + log.added).min(LOG_MOST);
     *words = if words[0] + 1 >= log.next { log.beginning_at_last(used) } else { [words[0], used, words[2], words[3]] };
 }

@@ -4,7 +4,7 @@
 //! exact integers. Words: start of the current window, current, previous. Twin of `scripts/limit/sliding_window.lua`.
 
 use super::{Charged, Definition, End, Kept, Moment, Words, clamp};
-use crate::rules::policy::{Rate, Rule};
+use crate::rules::policy::{MAX_LIMIT, Rate, Rule};
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 3,
@@ -33,6 +33,12 @@ fn start(rule: &Rule, now: u64) -> u64 {
 /// The time until the current window ends.
 fn left(rule: &Rule, now: u64) -> u64 {
     rule.period() - now % rule.period()
+}
+
+/// What counts of the current and the previous window: more than the limit would deny for longer than the policy says. More
+/// may be stored, if the limit was lowered or a policy that admits more counts here too.
+fn judged(rule: &Rule, words: &Words) -> (u64, u64) {
+    (words[1].min(rule.limit()), words[2].min(rule.limit()))
 }
 
 /// `floor(a * b / c)`, in 128 bits.
@@ -64,7 +70,7 @@ fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
         (0, _) => window + period,
         _ => window + 2 * period,
     };
-    End { at, back }
+    End { at, back, copied: false }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
@@ -76,8 +82,6 @@ fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
         *previous = if counted + rule.period() >= window { *current } else { 0 };
         (*current, *last) = (0, window);
     }
-    // A lowered limit: more than the limit would deny for longer than the policy says.
-    (*current, *previous) = ((*current).min(rule.limit()), (*previous).min(rule.limit()));
     if *current == 0 && *previous == 0 {
         *last = 0;
         return false;
@@ -87,7 +91,7 @@ fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
 
 fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
     let now = at.now;
-    let [_, current, previous, _] = *words;
+    let (current, previous) = judged(rule, words);
     let (limit, period, left) = (rule.limit(), rule.period(), left(rule, now));
     if cost > limit {
         return None;
@@ -102,7 +106,7 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 
 fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[0] = at.now;
-    words[1] += cost;
+    words[1] = (words[1] + cost).min(MAX_LIMIT);
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
@@ -129,7 +133,7 @@ fn fades_over(rule: &Rule, reset_after: u64) -> u64 {
 
 fn remaining(rule: &Rule, words: &Words, at: &Moment) -> u64 {
     let now = at.now;
-    let [_, current, previous, _] = *words;
+    let (current, previous) = judged(rule, words);
     let weight = u128::from(previous) * u128::from(left(rule, now));
     let weight = weight.div_ceil(u128::from(rule.period())) as u64;
     rule.limit().saturating_sub(current + weight)

@@ -64,6 +64,9 @@ fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
 /// When what another rate fills at this time is filled, if it began at `last`: exact, unless the numbers are too large for
 /// the script, which then counts in floating point. The same operations in the same order.
 fn refilled_since(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled {
+    if kept == rule.rate() {
+        return filled;
+    }
     if filled.at <= last {
         return Filled { part: 0, ..filled };
     }
@@ -96,7 +99,7 @@ fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     if *tat > full {
         (*tat, *part) = (full, 0);
     }
-    End { at: if *tat > 0 { *tat + u64::from(*part > 0) } else { 0 }, back }
+    End { at: if *tat > 0 { *tat + u64::from(*part > 0) } else { 0 }, back, copied: false }
 }
 
 fn filled(words: &Words) -> Filled {
