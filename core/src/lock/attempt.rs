@@ -228,7 +228,11 @@ impl Attempt {
                 self.outage.end();
                 return Next::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
             }
-            Err(error) => return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest),
+            Err(error) => {
+                // A key of another type is refused before anything is written: there is nothing to take back.
+                self.asked &= error.code() != Code::WrongType;
+                return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest);
+            }
         };
         self.outage.end();
         // A refused try left nothing.

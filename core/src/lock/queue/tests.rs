@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::error::{Code, Error};
 use crate::call::sink::Sink;
 use crate::client::{Client, Options};
 use crate::lock::LockOptions;
@@ -43,4 +44,16 @@ fn those_who_were_forgotten_while_they_held_are_not_remembered() {
     }
     assert!(kept.iter().all(|held| queue.holders.contains_key(&held.spec.keys)));
     assert!(queue.holders.len() < 200, "{}", queue.holders.len());
+}
+
+#[test]
+fn what_a_key_of_another_type_refuses_is_not_taken_back() {
+    let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
+    let lock = client.lock(b"x", LockOptions::default()).unwrap();
+    for (code, leaves) in [(Code::WrongType, false), (Code::Timeout, true)] {
+        let mut attempt = lock.acquire(Duration::ZERO).unwrap().attempt;
+        attempt.ask_once();
+        attempt.on_answer(Err(Error::new(code, "refused")));
+        assert_eq!(attempt.leave().is_some(), leaves, "{code:?}");
+    }
 }
