@@ -53,7 +53,9 @@ class Case:
             ]
             return shown_all(oracle.consume_all(charges, now, request))
         if op == "plant":
-            oracle.states.plant(limiter.at(key))
+            place = limiter.at(key)
+            # An empty value counts as a missing key.
+            oracle.states.forget(place) if step.get("value") == "" else oracle.states.plant(place)
             return None
         if op in ("persist", "raw"):
             return None

@@ -319,7 +319,7 @@ test('limit keeps names and policies apart', async () => {
   delete process.env.QUOTALOCK_URL
   assert.deepEqual(
     [code, output.trim().split('\n')],
-    [0, ['4', '4', '4', '4', '6', '2', 'invalid_argument', 'invalid_argument', 'invalid_argument']],
+    [0, ['4', '4', '4', '4', '6', '1', 'invalid_argument', 'invalid_argument', 'invalid_argument']],
   )
 })
 

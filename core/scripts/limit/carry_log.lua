@@ -16,7 +16,7 @@ if start == other_log.base then
   ranges[#ranges + 1] = {KEY, '0', head}
   --[end]
 else
-  head = head .. string.sub(other_log.value, other_log.base + 1, other_log.base + ENTRY * other_log.room)
+  head = head .. redis.call('GETRANGE', KEY, other_log.base, other_log.base + ENTRY * other_log.room - 1)
   --[direct]
   redis.call('SET', KEY, head .. tail, 'PX', ttl)
   --[end]

@@ -40,25 +40,25 @@ while position <= #value and not foreign do
   local before = stage
   stage = stages[string.byte(value, position)] or 0
   local count = lengths[stage]
-  --[log]
-  -- Holds of a state that had no log yet may reach beyond what was read.
-  if stage == 3 and not log then value = redis.call('GET', KEY) end
-  --[end]
+  -- Holds of a state without a log may reach beyond what was read.
+  if stage == 3 and not log and #value == PREFIX then value = redis.call('GET', KEY) end
   if count and position + 8 * count <= #value and stage > before then
     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
     for n = 1, count do foreign = foreign or numbers[n] >= EXACT end
     position = position + 1 + 8 * count
     if stage == 1 then
-      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
-      local after, stop, cut = log.base + ENTRY * log.room, numbers[5], #value ~= PREFIX
-      foreign = foreign or log.sum >= WRAP or after > stop or cut and stop > #value
+      log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+      local after, stop = log.base + ENTRY * log.room, numbers[5]
+      foreign = foreign or log.sum >= WRAP or after > stop
+      --[log]
+      foreign = foreign or #value ~= PREFIX and stop > #value
+      --[end]
+      --[plain]
+      -- What another policy keeps is carried whole, so its last byte has to be there.
+      foreign = foreign or redis.call('GETRANGE', KEY, stop - 1, stop - 1) == ''
+      --[end]
       if not foreign then
-        --[log]
         value = stop > after and redis.call('GETRANGE', KEY, after, stop - 1) or ''
-        --[end]
-        --[plain]
-        value = string.sub(value, after + 1, stop)
-        --[end]
         position, foreign = 1, #value ~= stop - after
       end
     elseif stage == 2 then

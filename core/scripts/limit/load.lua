@@ -25,14 +25,14 @@ local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
 local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
 local value
+-- Only what stands before the log, which may be long, also that of another policy.
 --[log]
--- Only what stands before the log, which may be long.
 value = redis.call('GETRANGE', KEY, '0', ALL_END)
-if value == '' then value = nil end
 --[end]
 --[plain]
-value = redis.call('GET', KEY)
+value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
 --[end]
+if value == '' then value = nil end
 if value then
   -- The usual case: just these rules.
   local fits = ALL_FITS and string.sub(value, 1, ALL_PREFIX) == heading

@@ -341,13 +341,18 @@ impl Reader<'_> {
         Some(numbers)
     }
 
-    /// Goes on behind the log. What is usual is read without a look at its end: entries that are cut off count as over.
-    fn log(&mut self, usual: bool) -> Option<Log> {
+    /// Goes on behind the log. What is usual is read without a look at its end: entries that are cut off count as over. A
+    /// policy without a log carries all of it, so all of it has to be there.
+    fn log(&mut self, usual: bool, with_log: bool) -> Option<Log> {
         let [next, sum, last, room, stop] = self.numbers()?;
         let base = self.position as u64;
         let after = base + ENTRY * room;
-        let cut = self.text.len() != PREFIX && stop > self.text.len() as u64;
-        if sum >= WRAP || after > stop || cut && !(usual && after == stop) {
+        let cut = if with_log {
+            self.text.len() != PREFIX && stop > self.text.len() as u64 && !(usual && after == stop)
+        } else {
+            stop > self.whole.len() as u64
+        };
+        if sum >= WRAP || after > stop || cut {
             return None;
         }
         self.text = if stop > after { self.whole.get(after as usize..stop as usize)? } else { &[] };
@@ -359,7 +364,7 @@ impl Reader<'_> {
 /// The parts of a value, or none if the value is not ours; `heading` is that of the policy.
 pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Parsed> {
     value.strip_prefix(MAGIC)?;
-    let text = if with_log { &value[..value.len().min(PREFIX)] } else { value };
+    let text = &value[..value.len().min(PREFIX)];
     let mut reader = Reader { whole: value, text, position: MAGIC.len() };
     let count = reader.byte().filter(|count| (1..=MOST).contains(count))?;
     let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<Name>>>()?;
@@ -375,7 +380,7 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
         match id {
             LOG if parsed.log.is_none() && !blocked => {
                 let exact = |record: &Record| record.words.iter().sum::<u64>() < EXACT;
-                parsed.log = Some(reader.log(value.starts_with(heading) && parsed.records.iter().all(exact))?);
+                parsed.log = Some(reader.log(value.starts_with(heading) && parsed.records.iter().all(exact), with_log)?);
             }
             BLOCK if !blocked => {
                 [parsed.block_length, parsed.block_until] = reader.numbers()?;
@@ -383,7 +388,7 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
                 blocked.then_some(())?;
             }
             HOLDS => {
-                if with_log && parsed.log.is_none() {
+                if parsed.log.is_none() {
                     reader.text = value;
                 }
                 let numbers = reader.numbers()?;

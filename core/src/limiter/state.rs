@@ -44,7 +44,7 @@ fn of(rule: &Rule) -> &'static Definition {
 impl<'a> State<'a> {
     pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<State<'a>> {
         let with_log = policy.rules().iter().any(|rule| of(rule).has_log());
-        let value = space.get(key)?.filter(|value| !with_log || !value.is_empty());
+        let value = space.get(key)?.filter(|value| !value.is_empty());
         let parsed = value.map(|value| codec::parse(value, &codec::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
         let mut parsed = parsed.flatten().unwrap_or_default();

@@ -40,7 +40,8 @@ local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
 local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
 local value
-value = redis.call('GET', KEYS[1])
+value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
+if value == '' then value = nil end
 if value then
  local fits = #value == 43 and string.sub(value, 1, 19) == heading
  if fits then
@@ -86,16 +87,18 @@ if value then
    local before = stage
    stage = stages[string.byte(value, position)] or 0
    local count = lengths[stage]
+   if stage == 3 and not log and #value == 1024 then value = redis.call('GET', KEYS[1]) end
    if count and position + 8 * count <= #value and stage > before then
     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
     position = position + 1 + 8 * count
     if stage == 1 then
-     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
-     local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
-     foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
+     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+     local after, stop = log.base + 12 * log.room, numbers[5]
+     foreign = foreign or log.sum >= 2^40 or after > stop
+     foreign = foreign or redis.call('GETRANGE', KEYS[1], stop - 1, stop - 1) == ''
      if not foreign then
-      value = string.sub(value, after + 1, stop)
+      value = stop > after and redis.call('GETRANGE', KEYS[1], after, stop - 1) or ''
       position, foreign = 1, #value ~= stop - after
      end
     elseif stage == 2 then
@@ -376,7 +379,7 @@ if write then
     if tail ~= '' then redis.call('SETRANGE', KEYS[1], start + 12 * other_log.room, tail) end
     redis.call('SETRANGE', KEYS[1], '0', head)
    else
-    head = head .. string.sub(other_log.value, other_log.base + 1, other_log.base + 12 * other_log.room)
+    head = head .. redis.call('GETRANGE', KEYS[1], other_log.base, other_log.base + 12 * other_log.room - 1)
     redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
    end
   else

@@ -97,15 +97,16 @@ if value then
    local before = stage
    stage = stages[string.byte(value, position)] or 0
    local count = lengths[stage]
-   if stage == 3 and not log then value = redis.call('GET', KEYS[1]) end
+   if stage == 3 and not log and #value == 1024 then value = redis.call('GET', KEYS[1]) end
    if count and position + 8 * count <= #value and stage > before then
     local numbers = {struct.unpack('<' .. string.rep('I8', count), value, position + 1)}
     for n = 1, count do foreign = foreign or numbers[n] >= 2^53 end
     position = position + 1 + 8 * count
     if stage == 1 then
-     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1, value = value}
-     local after, stop, cut = log.base + 12 * log.room, numbers[5], #value ~= 1024
-     foreign = foreign or log.sum >= 2^40 or after > stop or cut and stop > #value
+     log = {next = numbers[1], sum = numbers[2], last = numbers[3], room = numbers[4], base = position - 1}
+     local after, stop = log.base + 12 * log.room, numbers[5]
+     foreign = foreign or log.sum >= 2^40 or after > stop
+     foreign = foreign or #value ~= 1024 and stop > #value
      if not foreign then
       value = stop > after and redis.call('GETRANGE', KEYS[1], after, stop - 1) or ''
       position, foreign = 1, #value ~= stop - after
