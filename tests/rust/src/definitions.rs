@@ -89,7 +89,7 @@ fn calendar_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool
 
 /// The windows of the calendar, of which the last two count: `previous * (period - into) + (current + cost) * period <=
 /// limit * period`. A refund is taken from the window in which it comes, and what is more than was counted there from the
-/// one before; of a hold, from its own window only and what came before. No window counts more than the limit.
+/// one before; of a hold, from its own window only and what came before. A window is judged as the limit at most.
 fn sliding_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool {
     let (limit, period) = (u128::from(rule.limit()), rule.period());
     let (mut number, mut current, mut previous) = (0, 0_u128, 0_u128);
@@ -104,7 +104,7 @@ fn sliding_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool 
         match *event {
             Event::Charged { at, cost } => {
                 turn(&mut number, &mut current, &mut previous, at);
-                current = limit.min(current + u128::from(cost));
+                current += u128::from(cost);
             }
             Event::Refunded { at, since, amount, .. } => {
                 turn(&mut number, &mut current, &mut previous, at);
@@ -120,7 +120,7 @@ fn sliding_window(rule: &Rule, history: &[Event], now: u64, cost: u128) -> bool 
     }
     turn(&mut number, &mut current, &mut previous, now);
     let (into, period) = (u128::from(now % period), u128::from(period));
-    previous * (period - into) + (current + cost) * period <= limit * period
+    limit.min(previous) * (period - into) + (current + cost) * period <= limit * period
 }
 
 /// Every charge in `(now - period, now]`. A refund takes from the oldest of those that count when it comes.
