@@ -380,7 +380,8 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
         match id {
             LOG if parsed.log.is_none() && !blocked => {
                 let exact = |record: &Record| record.words.iter().sum::<u64>() < EXACT;
-                parsed.log = Some(reader.log(value.starts_with(heading) && parsed.records.iter().all(exact), with_log)?);
+                parsed.log =
+                    Some(reader.log(value.starts_with(heading) && parsed.records.iter().all(exact), with_log)?);
             }
             BLOCK if !blocked => {
                 [parsed.block_length, parsed.block_until] = reader.numbers()?;
