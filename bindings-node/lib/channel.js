@@ -4,6 +4,7 @@
 // come, all of one batch at once. src/call.rs and src/answers/mod.rs say what the numbers mean.
 
 const native = require('./native.js')
+const { advise, hasAdvice } = require('./advice.js')
 const { bytesOf, text } = require('./argument.js')
 const { decideAtOnce, hasTurned, mustTurn } = require('./at_once.js')
 const { construct } = require('./errors.js')
@@ -99,7 +100,10 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
 function decide(verb, limiter, key, cost, signal, requires) {
   const length = write(limiter, key)
   const decision = numbers === 0 ? decideAtOnce(decider, limiter, cost, length, requires) : undefined
-  if (decision !== undefined) return Promise.resolve(decision)
+  if (decision !== undefined) {
+    if (hasAdvice()) advise()
+    return Promise.resolve(decision)
+  }
   prepare(signal)
   return enqueue(verb, limiter.number, cost, 0, length, signal, limiter.name)
 }
@@ -251,6 +255,7 @@ function settle() {
     collector()
     count += pending.settle(inbox, valueAt)
   }
+  if (hasAdvice()) advise()
   return count
 }
 

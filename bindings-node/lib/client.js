@@ -25,6 +25,7 @@ const { construct } = require('./errors.js')
 const { hookOf, tellDecisions } = require('./hooks.js')
 const { Limiter, TellingLimiter } = require('./limiter.js')
 const { adopt, open } = require('./lock.js')
+const { callerOf } = require('./names.js')
 const { Once } = require('./once.js')
 const { questionsFor } = require('./password.js')
 const { takenAll } = require('./sale.js')
@@ -133,7 +134,7 @@ class Client {
     const [named, rules] = [text('name', name), policyOf(policy)]
     const { scope, enforce = true, lease } = options(given, LIMITER_OPTIONS)
     const most = numberIfGiven('lease', lease)
-    const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce), most])
+    const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce), most, callerOf])
     const made = construct(this.limiter, () =>
       typeof rules === 'string'
         ? this.#native.limiterByText(named, rules, ...how)

@@ -30,15 +30,17 @@ const given = new Map()
  * @param {string} policy in its canonical form
  * @param {string} kind whom it counts: `the address`, or `a key function`
  * @param {string} package_ which package it was given to
+ * @returns {boolean} whether it was warned of two policies: the native half needs not do so again
  */
 function registerName(client, name, policy, kind, package_) {
   const id = JSON.stringify([client.server, client.prefix, name])
   const before = given.get(id)
   if (before === undefined) {
     if (given.size < MOST) given.set(id, { policy, kind, place: placeOf(package_), hasWarned: false })
-    return
+    return false
   }
-  if (before.hasWarned || (before.policy === policy && before.kind === kind)) return
+  if (before.hasWarned) return before.policy !== policy
+  if (before.policy === policy && before.kind === kind) return false
   before.hasWarned = true
   const [first, second] =
     before.policy === policy
@@ -49,6 +51,7 @@ function registerName(client, name, policy, kind, package_) {
     `the limit ${JSON.stringify(name)} ${first} (${before.place}) and ${second} (${placeOf(package_)}): ` +
       'give each limit a name of its own',
   )
+  return before.policy !== policy
 }
 
 /**
@@ -141,13 +144,22 @@ function ownName(what, given) {
  * @param {string} package_
  */
 function placeOf(package_) {
+  const line = lineOfDeveloper()
+  return line === undefined ? package_ : `${package_} ${line}`
+}
+
+/** Where a developer called, as `file:line:column`; empty if that is not known. */
+function callerOf() {
+  return lineOfDeveloper()?.replace(/^at (?:.* \()?(.*?)\)?$/, '$1') ?? ''
+}
+
+function lineOfDeveloper() {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 30
   const { stack = '' } = new Error('where')
   Error.stackTraceLimit = limit
   const lines = stack.split('\n').slice(1)
-  const line = lines.find((each) => !NOT_THE_DEVELOPERS.some((other) => each.includes(other)))
-  return line === undefined ? package_ : `${package_} ${line.trim()}`
+  return lines.find((each) => !NOT_THE_DEVELOPERS.some((other) => each.includes(other)))?.trim()
 }
 
 /**
@@ -159,4 +171,4 @@ function warn(code, message) {
   process.emitWarning(message, { type: 'QuotalockWarning', code })
 }
 
-module.exports = { generated, ownName, registerGenerated, registerName, warn }
+module.exports = { callerOf, generated, ownName, registerGenerated, registerName, warn }

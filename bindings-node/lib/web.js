@@ -8,6 +8,7 @@ const { Client, nativeOf } = require('./client.js')
 const { PROBLEM, fieldsAsked, linesOf } = require('./decision.js')
 const { failure } = require('./errors.js')
 const { withStatus } = require('./http.js')
+const { handleOf } = require('./limiter.js')
 const { generated, ownName, registerName, warn } = require('./names.js')
 
 const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
@@ -142,7 +143,8 @@ class Limits {
         return naked(generated({ ...naming, key: kind, more: [naked('policy').policy, position, ...naming.more] }))
       })
       if (name !== undefined && naming !== TRIAL) {
-        registerName(this.#client, name, limiter.policy, whom === undefined ? 'the address' : 'a key function', place)
+        const counted = whom === undefined ? 'the address' : 'a key function'
+        if (registerName(this.#client, name, limiter.policy, counted, place)) handleOf(limiter).native.nameIsKnown()
       }
       return {
         where,

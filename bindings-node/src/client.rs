@@ -1,12 +1,15 @@
 //! Clients and limiters as JavaScript holds them: what is constructed, and what is answered without a call.
 
-use napi::bindgen_prelude::{Buffer, BufferSlice};
+use napi::bindgen_prelude::{Buffer, BufferSlice, Function};
 use napi_derive::napi;
 use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert, metrics};
 
 use crate::error::{Result, thrown};
 use crate::given::{micros, unsigned};
 use crate::password::Questions;
+
+/// What returns where in its user's code a limiter is made; empty if that is not known.
+type Place<'f> = Function<'f, (), String>;
 
 /// A client of one Redis, or of this process' memory.
 #[napi]
@@ -57,6 +60,12 @@ pub fn share_memory() -> Vec<String> {
         .filter_map(std::result::Result::err)
         .map(|problem| problem.message().to_owned())
         .collect()
+}
+
+/// What to warn the user of next, if there is something to say.
+#[napi(catch_unwind)]
+pub fn limiter_warning() -> Option<String> {
+    quotalock::limiter_warning()
 }
 
 /// Sends what is not reported yet, and waits for it: for the end of the process.
@@ -118,9 +127,10 @@ impl Client {
         scope: Option<BufferSlice>,
         enforce: bool,
         lease: Option<f64>,
+        place: Place<'_>,
     ) -> Result<Limiter> {
         let policy = Policy::parse(&policy).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce, lease)
+        self.limiter(&name, policy, scope, enforce, lease, &place)
     }
 
     /// Makes a limiter by a policy's rules.
@@ -132,10 +142,11 @@ impl Client {
         scope: Option<BufferSlice>,
         enforce: bool,
         lease: Option<f64>,
+        place: Place<'_>,
     ) -> Result<Limiter> {
         let rules: quotalock::Result<Vec<quotalock::Rule>> = rules.iter().map(rule).collect();
         let policy = rules.and_then(Policy::new).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce, lease)
+        self.limiter(&name, policy, scope, enforce, lease, &place)
     }
 
     fn limiter(
@@ -145,10 +156,12 @@ impl Client {
         scope: Option<BufferSlice>,
         enforce: bool,
         lease: Option<f64>,
+        place: &Place<'_>,
     ) -> Result<Limiter> {
         let lease = lease.map(|lease| unsigned("lease", lease)).transpose().map_err(thrown)?;
         let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce, lease };
-        self.inner.limiter_with(name, policy, options).map(|inner| Limiter { inner }).map_err(thrown)
+        let place = || place.call(()).ok().filter(|place| !place.is_empty());
+        self.inner.limiter_at(name, policy, options, place).map(|inner| Limiter { inner }).map_err(thrown)
     }
 }
 
@@ -179,11 +192,18 @@ impl Limiter {
         self.inner.is_in_memory()
     }
 
+    /// The user was warned of the limiters of its name.
+    #[napi(catch_unwind)]
+    pub fn name_is_known(&self) {
+        self.inner.name_is_known();
+    }
+
     /// The Redis key that holds the state of a key.
     #[napi(catch_unwind)]
     pub fn redis_key(&self, key: BufferSlice) -> Result<Buffer> {
         self.inner.redis_key(&key).map(Buffer::from).map_err(thrown)
     }
+
     /// The reservation of this key and id, made here or in another process. Does no I/O.
     #[napi(catch_unwind)]
     pub fn reservation(&self, key: BufferSlice, id: String) -> Result<Reservation> {

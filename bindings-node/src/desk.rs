@@ -3,7 +3,7 @@
 //!
 //! | number | JavaScript writes | we write |
 //! |---|---|---|
-//! | 0 | | 1 if this process may know an answer in place of Redis: then it is worth asking |
+//! | 0 | | 1 if this process may know an answer in place of Redis: then it is worth asking; and 2 if there is a warning |
 //! | 1 | the handle of the limiter | where the decision ends |
 //! | 2 | the cost | from here on: the decision (answers/mod.rs) |
 //! | 3 | the length of its key, which begins the keys | |
@@ -57,6 +57,9 @@ impl Desk {
         });
         let Some(Some(end)) = asked.and_then(|asked| self.written(asked)) else { return };
         self.with(|numbers| numbers[1] = end as f64);
+        if quotalock::has_limiter_warning() {
+            self.tell_whether_known();
+        }
     }
 
     /// Decides, and writes the decision where JavaScript reads it; tells where it ends.
@@ -67,9 +70,9 @@ impl Desk {
         limiter.decide_at_once(key, cost, requires, |decision| self.with(|numbers| write(numbers, decision)))
     }
 
-    /// Tells JavaScript whether it is worth asking.
+    /// Tells JavaScript whether it is worth asking, and whether there is a warning.
     pub fn tell_whether_known(&self) {
-        let known = f64::from(u8::from(driver::may_know()));
+        let known = f64::from(u8::from(driver::may_know()) + 2 * u8::from(quotalock::has_limiter_warning()));
         self.with(|numbers| numbers.iter_mut().take(1).for_each(|number| *number = known));
     }
 }

@@ -4,6 +4,7 @@ use ext_php_rs::convert::FromZval;
 use ext_php_rs::types::{ZendClassObject, ZendHashTable, Zval};
 use quotalock::{Charge, Client, Code, CombinedDecision, Error, Op, convert};
 
+use crate::advice;
 use crate::argument::{Key, Maybe, parameter, type_name, whole, wrong_type};
 use crate::call;
 use crate::decision::DecidedAll;
@@ -47,7 +48,7 @@ impl<'a> Charges<'a> {
             let (id, keys) = (request_id.bytes(2)?, self.keys()?);
             self.op(&keys, client.shared()?.core(), id.as_deref())?
         };
-        let combined = call::run(op)?;
+        let combined = advice::after(call::run(op))?;
         match client.on_decision() {
             None => Ok(DecidedAll(combined.shown())),
             Some(hook) => hook.after_all(combined, self.whom()).map(DecidedAll),

@@ -10,6 +10,7 @@ use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
 use quotalock::{LimiterOptions, TakenAll};
 
+use crate::advice;
 use crate::argument::{Flag, Float, Function, Int, Key, Maybe, Names, Text};
 use crate::cache::{BETA, Cache, CacheArguments, ERROR_TTL_MS, FRESH_MS, LEASE_MS, RAISE};
 use crate::call;
@@ -93,7 +94,7 @@ impl Client {
         let lease = lease.0.map(|lease| lease.unsigned(5, "lease")).transpose()?;
         let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce, lease };
         let shared = self.0.shared()?;
-        let limiter = shared.limiters.limiter_with(&name, &policy.text(2)?, options)?;
+        let limiter = shared.limiters.limiter_at(&name, &policy.text(2)?, options, advice::place)?;
         let (limiter, warning) = (Limiter::object(limiter, self.0.clone()), shared.limiters.warning());
         drop((name, shared));
         match warning {

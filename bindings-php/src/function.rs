@@ -6,8 +6,9 @@ use ext_php_rs::boxed::ZBox;
 use ext_php_rs::builders::FunctionBuilder;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{LockOptions, convert};
+use quotalock::{LimiterOptions, LockOptions, convert};
 
+use crate::advice;
 use crate::argument::{Clients, Int, Key, Text};
 use crate::call;
 use crate::exception::Outcome;
@@ -26,7 +27,7 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
         let (name, key) = (name.utf8(1, "name")?, key.bytes(2)?);
         let cost = cost.unsigned(4, "cost")?;
         let shared = registry::client(&Settings::of(Arguments::default()), false)?;
-        let limiter = shared.limiters.limiter(&name, &policy.text(3)?)?;
+        let limiter = shared.limiters.limiter_at(&name, &policy.text(3)?, LimiterOptions::default(), advice::place)?;
         let decided = match limiter.consume_at_once(&key, cost) {
             Some(decision) => Ok(decision?.allowed),
             None => Err(limiter.consume(&key, cost)?),
@@ -37,7 +38,7 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
         Some(message) => unkept::advise(message, decided)?,
         None => decided,
     };
-    decided.or_else(|op| call::run(op).map(|decision| decision.allowed))
+    advice::after(decided.or_else(|op| call::run(op).map(|decision| decision.allowed)))
 }
 
 /// Makes a handle for a mutex over several independent servers, one for each client.

@@ -4,6 +4,7 @@
 #![allow(non_snake_case, reason = "the name of a parameter in Rust is its name in PHP, where named arguments use it")]
 
 mod address;
+mod advice;
 mod argument;
 mod cache;
 mod call;

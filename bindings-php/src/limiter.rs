@@ -7,6 +7,7 @@ use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Decision, Op, Unsettled, convert};
 
+use crate::advice;
 use crate::argument::{Int, Key, Maybe, Text};
 use crate::call;
 use crate::decision::Decided;
@@ -74,6 +75,7 @@ impl Limiter {
     /// Tells of what was decided.
     #[inline]
     fn tell(&self, key: &Key, decided: Outcome<Decided>) -> Outcome<Decided> {
+        let decided = advice::after(decided);
         match self.handle.on_decision() {
             None => decided,
             Some(hook) => hook.after(key.0, decided),

@@ -7,6 +7,7 @@ use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, Zval};
 use quotalock::{Decision, Op};
 
+use crate::advice;
 use crate::argument::Int;
 use crate::call::{self, Stop};
 use crate::exception::Outcome;
@@ -47,7 +48,7 @@ impl Reservation {
     ) -> Outcome<ZBox<ZendClassObject<Reservation>>> {
         // Out of Rust's hands while the call runs: if that is left by a jump, PHP frees the object with the request.
         let object = object.into_raw();
-        let decision = call::run(op);
+        let decision = advice::after(call::run(op));
         // SAFETY: it comes from a box, which was given up for this one, and nobody else knows the object yet.
         let mut object = unsafe { ZBox::from_raw(object) };
         let decision = decision?;

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use quotalock::{AnswerValue, Op};
 
+use crate::advice;
 use crate::answer::object;
 use crate::decision::Decision;
 use crate::ending::enter;
@@ -16,6 +17,7 @@ use crate::loops::Loops;
 pub fn decided(py: Python<'_>, decision: quotalock::Result<quotalock::Decision>) -> PyResult<Py<PyAny>> {
     let _inside = enter(py);
     let decision = decision.map_err(|error| raised(py, &error))?;
+    advice::warn(py)?;
     Ok(Py::new(py, Decision::new(decision))?.into_any())
 }
 
@@ -66,7 +68,9 @@ impl Carrier {
         }
         let run = move |interrupted: &mut dyn FnMut() -> bool| op.run_interruptibly(interrupted);
         let answer = if self.in_memory && !naps { run(&mut || false) } else { interruptibly(py, naps, run)? };
-        object(py, answer.map_err(|error| raised(py, &error))?)
+        let answer = answer.map_err(|error| raised(py, &error))?;
+        advice::warn(py)?;
+        object(py, answer)
     }
 
     /// Leaves all loops; calls under way there end with `closed`.

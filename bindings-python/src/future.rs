@@ -3,6 +3,7 @@
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use crate::advice;
 use crate::answer::object;
 use crate::call::call_method;
 use crate::caller::{Answered, Outcome};
@@ -25,6 +26,7 @@ pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
             error.write_unraisable(py, Some(future));
         }
     }
+    advice::warn_nobody(py);
 }
 
 fn given(py: Python<'_>, outcome: Outcome) -> PyResult<Py<PyAny>> {

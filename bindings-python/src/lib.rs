@@ -2,6 +2,7 @@
 //! picks an exception class. Everything else is the core's.
 
 mod address;
+mod advice;
 mod answer;
 mod argument;
 mod asking;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use quotalock::{LimiterOptions, Unsettled, convert};
 
+use crate::advice;
 use crate::argument::{self, Amount, Cost, Id, Key, Maybe, Name, RequestId, Whom, Word, octets, seconds, whole};
 use crate::carrier::{Carrier, decided};
 use crate::client::Client;
@@ -50,7 +51,7 @@ impl Client {
         let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
         let lease = lease.map(|lease| whole("lease", lease.as_borrowed())).transpose()?;
         let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce, lease };
-        let limiter = self.core().limiter_with(name.0, self::policy(policy)?, options);
+        let limiter = self.core().limiter_at(name.0, self::policy(policy)?, options, || advice::place(py));
         let limiter = limiter.map_err(|error| raised(py, &error))?;
         let scope = scope.map(|scope| scope.clone().unbind());
         let on_decision = self.on_decision().clone_ref(py);
@@ -67,7 +68,9 @@ impl Client {
         policy: &Bound<'_, PyAny>,
         cost: Cost,
     ) -> PyResult<Py<PyAny>> {
-        let limiter = self.limiters().limiter(name.0, &spelled(policy)?).map_err(|error| raised(py, &error))?;
+        let place = || advice::place(py);
+        let limiter = self.limiters().limiter_at(name.0, &spelled(policy)?, LimiterOptions::default(), place);
+        let limiter = limiter.map_err(|error| raised(py, &error))?;
         if let Some(message) = self.limiters().warning() {
             let message = std::ffi::CString::new(message).unwrap_or_default();
             PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)?;
@@ -109,6 +112,11 @@ impl Limiter {
     #[getter]
     fn lease(&self) -> Option<u64> {
         self.core.lease()
+    }
+
+    /// The user was warned of the limiters of its name.
+    fn _name_is_known(&self) {
+        self.core.name_is_known();
     }
 
     /// Charges `cost` to every rule if all admit it, else to none; with a `request_id` once for that id.

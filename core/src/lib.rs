@@ -71,7 +71,7 @@ pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client
 pub use json::{MAX_JSON_DEPTH, check_json};
 pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Replay, Replayed,
-    Reservation, Unsettled,
+    Reservation, Unsettled, has_limiter_warning, limiter_warning,
 };
 pub use limiter_cache::LimiterCache;
 pub use lock::{

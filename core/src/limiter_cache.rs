@@ -52,15 +52,23 @@ impl LimiterCache {
     ///
     /// # Errors
     /// Those of [`Policy::parse`] and [`Client::limiter`].
+    #[track_caller]
     pub fn limiter(&self, name: &str, policy: &str) -> Result<Limiter> {
-        self.limiter_with(name, policy, LimiterOptions::default())
+        let caller = std::panic::Location::caller();
+        self.limiter_at(name, policy, LimiterOptions::default(), || Some(caller.to_string()))
     }
 
-    /// As [`limiter`](LimiterCache::limiter), with options.
+    /// As [`limiter`](LimiterCache::limiter), with options, and where in its user's code that is; see [`Client::limiter_at`].
     ///
     /// # Errors
-    /// Those of [`Policy::parse`] and [`Client::limiter_with`].
-    pub fn limiter_with(&self, name: &str, policy: &str, options: LimiterOptions) -> Result<Limiter> {
+    /// Those of [`Policy::parse`] and [`Client::limiter_at`].
+    pub fn limiter_at(
+        &self,
+        name: &str,
+        policy: &str,
+        options: LimiterOptions,
+        place: impl FnOnce() -> Option<String>,
+    ) -> Result<Limiter> {
         let mut known = self.known.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         let Known { limiters, wanted, last } = &mut *known;
         wanted.clear();
@@ -75,7 +83,7 @@ impl LimiterCache {
         if let Some(limiter) = limiters.get(wanted.as_slice()) {
             return Ok(limiter.clone());
         }
-        let limiter = self.client.limiter_with(name, Policy::parse(policy)?, options)?;
+        let limiter = self.client.limiter_at(name, Policy::parse(policy)?, options, place)?;
         if limiters.len() >= KEPT {
             limiters.clear();
             if self.filled.compare_exchange(ROOM, TO_WARN, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
@@ -151,7 +159,8 @@ mod tests {
         for (scope, enforce) in scopes.into_iter().flat_map(|scope| [(scope, true), (scope, false)]) {
             let scope = scope.map(|scope| scope.as_bytes().to_vec());
             let make = || {
-                cache.limiter_with("x", "1/s", LimiterOptions { scope: scope.clone(), enforce, lease: None }).unwrap()
+                let options = LimiterOptions { scope: scope.clone(), enforce, lease: None };
+                cache.limiter_at("x", "1/s", options, || None).unwrap()
             };
             for limiter in [make(), make()] {
                 assert_eq!((limiter.scope(), limiter.enforce()), (scope.as_deref(), enforce));

@@ -226,6 +226,17 @@ def application(name: str) -> str:
     return name if count == 1 else f"{name}#{count}"
 
 
+# Names for which a warning of two policies was given.
+_known: set[str] = set()
+
+
+def packaged(limiter: Any) -> Any:  # noqa: ANN401
+    """A limiter of a package, as it is: what was warned of when its name was declared is not warned of at its decisions."""
+    if limiter.name in _known:
+        getattr(limiter, "_native", limiter)._name_is_known()
+    return limiter
+
+
 class Declared:
     """The names that developers gave, each with its policy: one name for two policies warns once."""
 
@@ -246,6 +257,7 @@ class Declared:
         if first == policy or name in self._warned:
             return
         self._warned.add(name)
+        _known.add(name)
         told = (
             f'two limits have the name "{name}": {first} at {there}, and {policy} at {where}. They share what they '
             f"count, and each one's policy holds for its own requests. If that is not meant, give them two names"

@@ -393,6 +393,7 @@ class Limiter:
     def lease(self) -> int | None:
         """How many permits it takes from Redis at once at most; None if each call asks."""
 
+    def _name_is_known(self) -> None: ...
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
         """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
         always denied."""

@@ -12,6 +12,7 @@ from warnings import warn
 
 from . import _native, aio
 from ._errors import InvalidArgument
+from ._names import packaged
 from ._whom import Whom
 
 Decided = _native.Decision | _native.CombinedDecision
@@ -89,7 +90,7 @@ class Limiters:
                     "they are made again each time. Give the limit a fixed name, and put what users send into the key",
                     stacklevel=3,
                 )
-            return client.limiter(name, policy, scope, enforce, lease)
+            return packaged(client.limiter(name, policy, scope, enforce, lease))
 
         self.get = made
 

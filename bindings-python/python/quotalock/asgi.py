@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 from ._asgi_routes import place_in
-from ._names import application, declared_in, generated_name, given_name, kind_of, site
+from ._names import application, declared_in, generated_name, given_name, kind_of, packaged, site
 from ._web import EXPOSE, Answer, Proxies, checked_client, checked_cost, checked_function, checked_policy
 from ._whom import BadKey, Key, Whom, awaited_key
 from .aio import Client
@@ -123,7 +123,7 @@ class RateLimitMiddleware:
             )
         limiter = self._limiters.get(name)
         if limiter is None:
-            limiter = self._limiters[name] = self._client.limiter(name, self._policy, lease=self._lease)
+            limiter = self._limiters[name] = packaged(self._client.limiter(name, self._policy, lease=self._lease))
         return limiter
 
 

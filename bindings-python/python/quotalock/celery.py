@@ -30,7 +30,7 @@ from celery import Task, current_task
 from celery.exceptions import Ignore
 
 from ._errors import Lost, QuotalockError, RateLimited
-from ._names import declared_in, generated_name, given_name, kind_of, name_of, place_of, site
+from ._names import declared_in, generated_name, given_name, kind_of, name_of, packaged, place_of, site
 from ._native import Client, Lock
 from ._web import checked_client, checked_cost, checked_function, checked_policy
 from ._whom import Key, Whom, asked_key
@@ -71,7 +71,7 @@ def rate_limited(
         named = name or generated_name(
             application="celery", place=place_of(function), kind="task", key=_kind(key), policy=policy
         )
-        limiter = client.limiter(named, policy, lease=lease)
+        limiter = packaged(client.limiter(named, policy, lease=lease))
 
         @functools.wraps(function)
         def limited(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._names import application, declared_in, generated_name, given_name, kind_of, site
+from ._names import application, declared_in, generated_name, given_name, kind_of, packaged, site
 from ._native import Client
 from ._web import EXPOSE, Answer, Proxies, checked_client, checked_cost, checked_function, checked_policy
 from ._whom import BadKey, Key, asked_key
@@ -58,7 +58,7 @@ class RateLimitMiddleware:
         client = checked_client(client, Client, "RateLimitMiddleware")
         made = site()
         declared_in(repr(client)).add(given_name(name, "RateLimitMiddleware"), policy, made)
-        self._limiter = client.limiter(name or _generated(made.module, key, policy), policy, lease=lease)
+        self._limiter = packaged(client.limiter(name or _generated(made.module, key, policy), policy, lease=lease))
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._forwarded = f"HTTP_{forwarded_header.upper().replace('-', '_')}"
         self._key = checked_function(key, "key", "RateLimitMiddleware")

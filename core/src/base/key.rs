@@ -14,7 +14,8 @@ pub const MAX_KEY_BYTES: usize = 1024;
 /// The longest Redis key that is put together without an allocation.
 const ORDINARY: usize = 128;
 
-/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, and no URL, which may hold a password.
+/// Checks a prefix: 1 to [`MAX_KEY_BYTES`] bytes, no braces, no URL, which may hold a password, and no part between colons that
+/// is a [word of the layout](words).
 pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
     if prefix.contains("://") {
         return Err(Error::invalid("prefix is a url: give the url as such, and a short prefix such as \"ql\""));
@@ -26,7 +27,20 @@ pub(crate) fn check_prefix(prefix: &str) -> Result<()> {
             shown(prefix.as_bytes())
         )));
     }
+    if let Some(word) = prefix.split(':').find(|part| words().any(|word| word == *part)) {
+        let (shown, right) = (shown(prefix.as_bytes()), shown(prefix.replace(':', "-").as_bytes()));
+        return Err(Error::invalid(format!(
+            "prefix \"{shown}\" contains \"{word}\" between colons, which Quotalock puts after a prefix: the key of one name \
+             would be that of another under the prefix before it. Write \"{right}\", or another word"
+        )));
+    }
     Ok(())
+}
+
+/// The words of the layout, one of which follows the prefix in every key and channel. No prefix contains one as a part, so the
+/// first of them in a key ends its prefix, and two prefixes have no key in common.
+fn words() -> impl Iterator<Item = &'static str> {
+    KeyKind::ALL.into_iter().map(|(word, _)| word).chain([REPORTS, WAKE])
 }
 
 /// Checks a limiter's name.
@@ -125,9 +139,12 @@ pub(crate) fn reports(prefix: &str) -> Vec<u8> {
     format!("{prefix}:{REPORTS}").into_bytes()
 }
 
+/// The word in the names of channels.
+const WAKE: &str = "wake";
+
 /// What the names of the channels begin with at which waiters are told: `<prefix>:wake:`.
 pub(crate) fn wake_prefix(prefix: &str) -> std::sync::Arc<[u8]> {
-    format!("{prefix}:wake:").into_bytes().into()
+    format!("{prefix}:{WAKE}:").into_bytes().into()
 }
 
 /// The whole Redis key.
@@ -317,6 +334,56 @@ mod tests {
         ] {
             assert_eq!(read(other), None, "{}", String::from_utf8_lossy(other));
         }
+    }
+
+    #[test]
+    fn no_two_prefixes_kinds_names_and_keys_have_one_redis_key() {
+        // All texts of up to three of these parts, as prefix and as name: every way to draw the line between the two.
+        let parts = ["p", "limit", "request", "reports", "limits", ""];
+        let mut texts: Vec<String> = parts.map(String::from).to_vec();
+        for length in 1..3 {
+            let longer: Vec<String> =
+                texts.iter().filter(|text| text.matches(':').count() == length - 1).cloned().collect();
+            texts.extend(longer.iter().flat_map(|text| parts.map(|part| format!("{text}:{part}"))));
+        }
+        let prefixes: Vec<&String> = texts.iter().filter(|text| check_prefix(text).is_ok()).collect();
+        assert!(prefixes.iter().any(|prefix| *prefix == "p:limits:p"), "{prefixes:?}");
+        assert!(!prefixes.iter().any(|prefix| prefix.split(':').any(|part| part == "limit")), "{prefixes:?}");
+        let keys = [&b"limit:k"[..], b"k}:{k"];
+        let scopes = [None, Some(&b"limit:k"[..])];
+        let mut made = std::collections::HashSet::new();
+        let mut add = |key: Vec<u8>| assert!(made.insert(key.clone()), "{}", String::from_utf8_lossy(&key));
+        for prefix in prefixes {
+            add(reports(prefix));
+            // Behind it stands the letter of a server and what it drew: no brace, and no colon.
+            add([&wake_prefix(prefix)[..], b"s0123456789abcdef"].concat());
+            for key in keys {
+                for word in ["lock", "sem", "rw"] {
+                    add(complete(&lock_stem(prefix, word), key));
+                }
+                for scope in scopes {
+                    let stock = complete(&stock_stem(prefix, scope), key);
+                    let mut request = [&stock, &b":take:{"[..]].concat();
+                    encode_into(&mut request, key);
+                    [b"".as_slice(), b":holds", b":ledger"].map(|beside| add([&stock, beside].concat()));
+                    add([&request, &b"}:id"[..]].concat());
+                    for name in texts.iter().filter(|name| check_name(name).is_ok()) {
+                        add(complete(&stem(prefix, "limit", name, scope), key));
+                        let request = complete(&stem(prefix, "request", name, scope), key);
+                        for verb in ["consume", "refund"] {
+                            add([&request, ":".as_bytes(), verb.as_bytes(), b":limit:id"].concat());
+                        }
+                    }
+                }
+                for name in texts.iter().filter(|name| check_name(name).is_ok()) {
+                    let cache = complete(&stem(prefix, "cache", name, None), key);
+                    add([&cache, b":wait".as_slice()].concat());
+                    add(cache);
+                    add(complete(&stem(prefix, "once", name, None), key));
+                }
+            }
+        }
+        assert!(made.len() > 100_000, "{}", made.len());
     }
 
     #[test]

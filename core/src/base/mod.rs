@@ -1,5 +1,6 @@
 //! What needs nothing else: errors, clocks, keys, addresses, memory that processes share, what a decision is.
 
+pub(crate) mod append_list;
 pub(crate) mod clock;
 pub(crate) mod credentials;
 pub(crate) mod decimal;

@@ -20,12 +20,18 @@ use crate::reports::Whose;
 impl Spec {
     /// A call about this key, which is only asked for where it is needed, was decided so, or could not be.
     #[inline]
-    pub fn decided<'k>(&self, key: impl FnOnce() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
+    pub fn decided<'k>(&self, key: impl Fn() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
         match decided {
             Ok(decision) => self.counters.count(decision),
             // What was asked wrongly is no decision.
             Err(error) if error.code() == Code::InvalidArgument => return,
             Err(_) => self.counters.count_error(self.asks),
+        }
+        if let (Some(named), Ok(_)) = (self.named, decided)
+            && named.is_watched()
+            && let Some(session) = self.session.upgrade()
+        {
+            named.charged(&self.policy, &key(), session.steady_time());
         }
         if let Some(reporter) = &self.reporter {
             let whose = Whose { name: &self.name, scope: self.scope.as_deref(), asks: self.asks };

@@ -15,13 +15,13 @@ use crate::rules::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// Where denials of such a limiter are remembered.
-pub(super) fn shelf(session: &Session, stem: &[u8], policy: &Policy) -> Option<Shelf> {
+pub(super) fn shelf(session: &Session, server: &str, stem: &[u8], policy: &Policy) -> Option<Shelf> {
     if session.endpoint.is_memory() {
         return None;
     }
     let print = sha1_smol::Sha1::from(policy.to_string()).digest().bytes();
     let print = print.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    Some(denials::table()?.shelf(&session.endpoint.identity(), stem, print))
+    Some(denials::table()?.shelf(server, stem, print))
 }
 
 /// What one call about one key knows of it.

@@ -13,6 +13,7 @@ mod in_place;
 mod known;
 mod lease;
 mod looped;
+mod names;
 mod replay;
 mod request_memory;
 mod reservation;
@@ -40,6 +41,8 @@ pub use charges::{Charge, MAX_CHARGES};
 pub use holds::Unsettled;
 pub(crate) use lease::give_back;
 use lease::{Lease, Leasing};
+use names::Named;
+pub use names::{has_limiter_warning, limiter_warning};
 pub use replay::{Replay, Replayed};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
@@ -95,7 +98,13 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    pub(crate) fn new(client: &Client, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
+    fn new(
+        client: &Client,
+        name: &str,
+        policy: Policy,
+        options: LimiterOptions,
+        place: impl FnOnce() -> Option<String>,
+    ) -> Result<Limiter> {
         key::check_name(name)?;
         if let Some(scope) = &options.scope {
             key::check_scope(scope)?;
@@ -117,9 +126,12 @@ impl Limiter {
         }
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
         let stem_of_keys = stem("limit");
+        let server = client.session.endpoint.identity();
         let spec = Spec {
-            shelf: denied::shelf(&client.session, &stem_of_keys, &policy),
+            shelf: denied::shelf(&client.session, &server, &stem_of_keys, &policy),
             name: name.into(),
+            named: Named::note((&server, &stem_of_keys, name), (&policy, &policy_args), place),
+            session: Arc::downgrade(&client.session),
             counters: DecisionCounters::of(name),
             reporter: client.reporter.clone(),
             asks: if client.is_in_memory() { Source::Memory } else { Source::Redis },
@@ -161,6 +173,12 @@ impl Limiter {
     /// How many permits it takes at once at most; none if each call asks.
     pub fn lease(&self) -> Option<u64> {
         Some(self.spec.lease.most).filter(|lease| *lease > 0)
+    }
+
+    /// Has no [warning](crate::limiter_warning) follow about limiters of this name: for a package that has warned of it where the name
+    /// was given.
+    pub fn name_is_known(&self) {
+        self.spec.named.iter().for_each(|named| named.is_known());
     }
 
     /// The Redis key that holds the state of `key`.
@@ -353,6 +371,7 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_argument` for an empty or too long name.
+    #[track_caller]
     pub fn limiter(&self, name: &str, policy: Policy) -> Result<Limiter> {
         self.limiter_with(name, policy, LimiterOptions::default())
     }
@@ -361,8 +380,26 @@ impl Client {
     ///
     /// # Errors
     /// `invalid_argument` for an empty or too long name or scope.
+    #[track_caller]
     pub fn limiter_with(&self, name: &str, policy: Policy, options: LimiterOptions) -> Result<Limiter> {
-        Limiter::new(self, name, policy, options)
+        let caller = std::panic::Location::caller();
+        self.limiter_at(name, policy, options, || Some(caller.to_string()))
+    }
+
+    /// As [`limiter_with`](Client::limiter_with), for a binding: `place` returns where in its user's code that is, such as
+    /// `shop.py:12`, for a [warning](crate::limiter_warning) about two policies of one name. It is called only for the first
+    /// limiter of a name and policy in this process.
+    ///
+    /// # Errors
+    /// As [`limiter_with`](Client::limiter_with).
+    pub fn limiter_at(
+        &self,
+        name: &str,
+        policy: Policy,
+        options: LimiterOptions,
+        place: impl FnOnce() -> Option<String>,
+    ) -> Result<Limiter> {
+        Limiter::new(self, name, policy, options, place)
     }
 }
 

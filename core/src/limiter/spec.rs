@@ -1,9 +1,10 @@
 //! What every call of one limiter has in common, and the decisions that it reads from replies.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::known::rule_name;
 use super::lease::Lease;
+use super::names::Named;
 use super::scripts::Scripts;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};
@@ -14,10 +15,15 @@ use crate::denials::Shelf;
 use crate::metrics::DecisionCounters;
 use crate::reports::Reporter;
 use crate::rules::policy::{Policy, Rule};
+use crate::session::Session;
 
 /// What every call of one limiter has in common.
 pub(super) struct Spec {
     pub name: Arc<str>,
+    /// Its name among those of this process; none if there are too many.
+    pub named: Option<Named>,
+    /// That of its client, which may be gone.
+    pub session: Weak<Session>,
     /// Where its decisions are counted.
     pub counters: DecisionCounters,
     /// Who tells Redis of them, if somebody does.

@@ -58,13 +58,7 @@ fn a_call_is_heard_of_when_it_is_final() {
     assert!(limiter.reserve(b"other", 1, 1_000_000, Unsettled::Spent).unwrap().1.run().unwrap().allowed);
     assert_eq!(heard(&limiter), [3, 1, 0, 0]);
     // Denied now and again when it is woken: one decision.
-    let short = super::super::Limiter::new(
-        &client,
-        "decided-wait",
-        Policy::parse("1/100 ms").unwrap(),
-        LimiterOptions::default(),
-    )
-    .unwrap();
+    let short = client.limiter("decided-wait", Policy::parse("1/100 ms").unwrap()).unwrap();
     assert!(short.consume(b"k", 1).unwrap().run().unwrap().allowed);
     assert!(short.wait(b"k", 1, Duration::from_secs(5)).unwrap().run().unwrap().allowed);
     assert_eq!(heard(&short), [2, 0, 0, 0]);

@@ -1,0 +1,52 @@
+//! What the core has to say to the user about its decisions, as warnings of Python.
+
+use std::ffi::CString;
+
+use pyo3::exceptions::PyUserWarning;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::unkept;
+
+/// Warns the caller of a decision, as `warnings.warn` does.
+///
+/// # Errors
+/// The warning, if a filter makes an exception of it.
+#[inline]
+pub fn warn(py: Python<'_>) -> PyResult<()> {
+    match quotalock::limiter_warning() {
+        None => Ok(()),
+        Some(message) => {
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(message).unwrap_or_default(), 1)
+        }
+    }
+}
+
+/// As [`warn`], where nobody called: a loop has answers.
+pub fn warn_nobody(py: Python<'_>) {
+    if let Some(message) = quotalock::limiter_warning() {
+        unkept::warn::<PyUserWarning>(py, &message);
+    }
+}
+
+/// The file and line of the nearest caller outside of this package.
+pub fn place(py: Python<'_>) -> Option<String> {
+    // SAFETY: the GIL is held. It returns a frame that it lends, or null.
+    let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
+    let found = (|| -> PyResult<Option<String>> {
+        let mut frame = frame;
+        while let Some(at) = frame {
+            let globals = at.getattr("f_globals")?.cast_into::<PyDict>()?;
+            let module =
+                globals.get_item("__name__")?.and_then(|name| name.extract::<String>().ok()).unwrap_or_default();
+            if module != "quotalock" && !module.starts_with("quotalock.") {
+                let file = at.getattr("f_code")?.getattr("co_filename")?;
+                return Ok(Some(format!("{file}:{}", at.getattr("f_lineno")?)));
+            }
+            frame = Some(at.getattr("f_back")?).filter(|back| !back.is_none());
+        }
+        Ok(None)
+    })();
+    found.ok().flatten()
+}
