@@ -39,8 +39,7 @@ function registerName(client, name, policy, kind, package_) {
     if (given.size < MOST) given.set(id, { policy, kind, place: placeOf(package_), hasWarned: false })
     return false
   }
-  if (before.hasWarned) return before.policy !== policy
-  if (before.policy === policy && before.kind === kind) return false
+  if (before.hasWarned || (before.policy === policy && before.kind === kind)) return before.policy !== policy
   before.hasWarned = true
   const [first, second] =
     before.policy === policy

@@ -19,6 +19,48 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "two prefixes have a key in common",
+        f"{RUST}/base/key.rs",
+        "words().any(|word| word == *part)",
+        "words().any(|word| word == *part && prefix.is_empty())",
+    ),
+    Mutant(
+        "the prefix of a word of few keys is allowed",
+        f"{RUST}/base/key.rs",
+        ".chain([REPORTS, WAKE])",
+        "",
+    ),
+    Mutant(
+        "two policies of one name on one key are not noticed",
+        f"{RUST}/limiter/decided.rs",
+        "&& named.is_watched()",
+        "&& !named.is_watched()",
+    ),
+    Mutant(
+        "plans of users are warned of",
+        f"{RUST}/limiter/names.rs",
+        "let hash = half([self.name.id, OF_KEY], key);",
+        "let hash = half([self.name.id, OF_KEY], &key[..1]);",
+    ),
+    Mutant(
+        "a policy of one name counts for the next long after its period",
+        f"{RUST}/limiter/names.rs",
+        " && now < *until",
+        "",
+    ),
+    Mutant(
+        "a name is warned of again and again",
+        f"{RUST}/limiter/names.rs",
+        "compare_exchange(SEVERAL, WARNED, Ordering::Relaxed, Ordering::Relaxed)",
+        "compare_exchange(SEVERAL, SEVERAL, Ordering::Relaxed, Ordering::Relaxed)",
+    ),
+    Mutant(
+        "the place of a limiter is asked for each time it is made",
+        f"{RUST}/limiter/names.rs",
+        "if name.policies.iter().any(|made| made.print == print) {",
+        "if name.policies.iter().any(|made| made.print == print + 1) {",
+    ),
+    Mutant(
         "what is described is charged before it is run",
         f"{RUST}/limiter/at_once.rs",
         "        Ok(Op::unsure(Box::new(Ask {",

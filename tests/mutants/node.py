@@ -6,9 +6,34 @@ from mutant import Mutant
 
 LIB = "bindings-node/lib"
 # Those in tests/node that find them.
-TESTS = ("calls", "hooks", "fake-timers", "own-loop", "constructors", "secrets", "signals", "unwinding", "unkept")
+TESTS = (
+    "calls",
+    "hooks",
+    "fake-timers",
+    "own-loop",
+    "constructors",
+    "secrets",
+    "signals",
+    "unwinding",
+    "unkept",
+    "one-name",
+)
 NODE = ("node",)
 MUTANTS = [
+    Mutant(
+        "one name with two policies is not warned of when it is decided at once",
+        f"{LIB}/channel.js",
+        "    if (hasAdvice()) advise()\n    return Promise",
+        "    return Promise",
+        suites=NODE,
+    ),
+    Mutant(
+        "a package warns of one name, and the core again",
+        f"{LIB}/web.js",
+        "handleOf(limiter).native.nameIsKnown()",
+        "limiter.name",
+        suites=NODE,
+    ),
     Mutant(
         "calls that are decided at once leave others no turn",
         f"{LIB}/at_once.js",

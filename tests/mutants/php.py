@@ -15,9 +15,24 @@ TESTS = (
     "SurfaceTest",
     "ErrorsTest",
     "DroppedDecisionsTest",
+    "OneNameTest",
 )
 PHP = ("php",)
 MUTANTS = [
+    Mutant(
+        "the place of a limiter is in a package",
+        f"{SRC}/advice.rs",
+        "if !is_ours {",
+        "if true {",
+        suites=PHP,
+    ),
+    Mutant(
+        "one name with two policies is not warned of by consume_all",
+        f"{SRC}/charges.rs",
+        "advice::after(call::run(op))?",
+        "call::run(op)?",
+        suites=PHP,
+    ),
     Mutant(
         "nobody is told of a lock whose handle goes with the call",
         f"{SRC}/lock.rs",

@@ -16,10 +16,25 @@ TESTS = (
     "test_waits",
     "test_leaks",
     "test_unkept",
+    "test_one_name",
     "test_metrics",
     "test_hooks",
 )
 MUTANTS = [
+    Mutant(
+        "a loop says nothing of one name with two policies",
+        f"{PYTHON}/future.rs",
+        "    advice::warn_nobody(py);\n",
+        "",
+        suites=("python",),
+    ),
+    Mutant(
+        "the place of a limiter is in the package",
+        f"{PYTHON}/advice.rs",
+        'if module != "quotalock" && !module.starts_with("quotalock.") {',
+        "if !module.is_empty() {",
+        suites=("python",),
+    ),
     Mutant(
         "a wait stops the other greenlets of its thread",
         f"{PYTHON}/interruption.rs",

@@ -231,7 +231,7 @@ _known: set[str] = set()
 
 
 def packaged(limiter: Any) -> Any:  # noqa: ANN401
-    """A limiter of a package, as it is: what was warned of when its name was declared is not warned of at its decisions."""
+    """A limiter of a package, as it is: what was warned of when its name was declared is not warned of again."""
     if limiter.name in _known:
         getattr(limiter, "_native", limiter)._name_is_known()
     return limiter
