@@ -128,9 +128,9 @@ export declare class Client {
   /** Closes it; true if what it held is to be given back. */
   close(): boolean
   /** Makes a limiter by a policy's text. */
-  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, lease?: number | undefined | null): Limiter
+  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
   /** Makes a limiter by a policy's rules. */
-  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, lease?: number | undefined | null): Limiter
+  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, retentionMs?: number | undefined | null): Stock
 }
@@ -141,6 +141,8 @@ export declare class Limiter {
   get policy(): string
   /** Whether it always answers at once. */
   get inMemory(): boolean
+  /** The user was warned of the limiters of its name. */
+  nameIsKnown(): void
   /** The Redis key that holds the state of a key. */
   redisKey(key: Buffer): Buffer
   /** The reservation of this key and id, made here or in another process. Does no I/O. */
@@ -288,6 +290,9 @@ export declare const enum Kind {
   /** Anything else. */
   Value = 4,
 }
+
+/** What to warn the user of next, if there is something to say. */
+export declare function limiterWarning(): string | null
 
 /**
  * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,

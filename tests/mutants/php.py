@@ -27,7 +27,7 @@ MUTANTS = [
         suites=PHP,
     ),
     Mutant(
-        "one name with two policies is not warned of by consume_all",
+        "one name with two policies is not warned of by consumeAll",
         f"{SRC}/charges.rs",
         "advice::after(call::run(op))?",
         "call::run(op)?",

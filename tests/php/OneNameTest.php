@@ -4,8 +4,6 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
-use PHPUnit\Framework\Attributes\DataProvider;
-
 /** One name of limiters with two policies that charge one key within a period: the process warns once, with both places. */
 final class OneNameTest extends TestCase
 {
@@ -44,7 +42,7 @@ final class OneNameTest extends TestCase
             'consume' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->consume("alice");',
             'require' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->require("alice");',
             'a limiter for each call' => 'for ($i = 0; $i < 3; $i++) { $loose()->consume("alice"); $strict()->consume("alice"); }',
-            'consume_all' => 'foreach ([$loose(), $strict()] as $limiter) $client->consume_all([[$limiter, "alice"]]);',
+            'consumeAll' => 'foreach ([$loose(), $strict()] as $limiter) $client->consumeAll([[$limiter, "alice"]]);',
             'reserve' => 'foreach ([$loose(), $strict()] as $limiter) { $held = $limiter->reserve("alice", 1, 60000); $held->settle(1); }',
             'request ids' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->consume("alice", requestId: $limiter->policy);',
         ];
@@ -55,7 +53,7 @@ final class OneNameTest extends TestCase
         }
     }
 
-    #[DataProvider('ways')]
+    /** @dataProvider ways */
     public function testTwoPoliciesOnOneKeyAreWarnedOfOnce(string $url, string $script): void
     {
         $again = "\nforeach ([\$loose(), \$strict(), \$loose()] as \$limiter) { \$limiter->consume('alice'); \$limiter->consume('bob'); }";

@@ -10,6 +10,10 @@ const ROOT = __DIR__ . '/../..';
 
 // A deprecation or a warning is a failure of the test that caused it; what PHPUnit itself uses is not ours to judge.
 set_error_handler(function (int $level, string $message, string $file, int $line): bool {
+    if (str_contains($message, ': two limiters have the name ')) {
+        // Tests change policies, and vectors do; OneNameTest tests the warning.
+        return true;
+    }
     $ours = str_starts_with($file, realpath(ROOT) . '/');
     return $ours ? throw new \ErrorException($message, 0, $level, $file, $line) : true;
 });
