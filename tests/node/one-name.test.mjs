@@ -30,7 +30,7 @@ let count = 0
  * What a program warns of.
  * @param {string} url
  * @param {string} script
- * @returns {{ file: string, found: { name: string, code: string, message: string }[] }}
+ * @returns {{ file: string, found: any[] }}
  */
 function run(url, script) {
   const file = join(folder, `program-${count++}.mjs`)
