@@ -13,6 +13,7 @@ use crate::answers::{Answers, Mailbox, Value};
 use crate::bell::{Reminders, hold};
 use crate::call::{self, Asked};
 use crate::desk::Desk;
+use crate::handles::{Handle, Handles};
 use crate::look::{Looks, Understood};
 use crate::own_loop::OwnLoop;
 
@@ -31,6 +32,8 @@ pub struct Carriage {
     pub described: Vec<Option<Asked>>,
     mailbox: Arc<Mailbox>,
     looks: Looks,
+    /// What is to be given back when the environment ends; none where its values are finalized then, which does it.
+    handles: Option<Handles>,
     /// What the process' thread did not need to be asked.
     at_once: Vec<(u64, Result<Answer>)>,
     /// What is being collected, and how far.
@@ -64,6 +67,7 @@ impl Carriage {
             described: Vec::new(),
             looks: Looks::new(mailbox.clone()),
             mailbox,
+            handles: matches!(reminds, Reminds::Bells(_)).then(Handles::default),
             at_once: Vec::new(),
             collecting: Answers::default(),
             collected: 0,
@@ -75,6 +79,26 @@ impl Carriage {
     /// Whether calls are written on JavaScript's own loop.
     pub fn has_loop(&self) -> bool {
         matches!(self.reminds, Reminds::Own(_))
+    }
+
+    /// Has a handle give back what it holds when the environment ends.
+    pub fn keep(&mut self, handle: &Arc<impl Handle + 'static>) {
+        if let Some(handles) = &mut self.handles {
+            handles.add(handle);
+        }
+    }
+
+    /// The environment ends: what it holds is given back, calls under way are taken back, and no answer rings for it any more.
+    pub fn end(&mut self) {
+        self.mailbox.end();
+        [&self.sink(), self.looks.sink()].into_iter().for_each(driver::cancel_all);
+        self.looks.forget_all();
+        self.described.clear();
+        self.at_once.clear();
+        self.collecting.clear();
+        if let Some(handles) = &mut self.handles {
+            handles.give_back();
+        }
     }
 
     /// Reminds JavaScript to flush, once it has done what it does now.

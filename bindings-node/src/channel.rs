@@ -56,8 +56,13 @@ impl Channel {
         let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
         let desk = Rc::new(Desk::new(keys, instant));
         let reminds = own.map_or_else(|| Reminders::new(&due).map(Reminds::Bells), |own| Ok(Reminds::Own(own)))?;
-        let carriage = Carriage::new(calls, inbox, desk.clone(), mailbox.clone(), reminds);
-        Ok(Channel { desk, free: Vec::new(), carriage: Rc::new(RefCell::new(carriage)), mailbox })
+        let carriage = Rc::new(RefCell::new(Carriage::new(calls, inbox, desk.clone(), mailbox.clone(), reminds)));
+        if !carriage.borrow().has_loop() {
+            let end =
+                |carriage: Rc<RefCell<Carriage>>| _ = carriage.try_borrow_mut().map(|mut carriage| carriage.end());
+            env.add_env_cleanup_hook(carriage.clone(), end).map_err(error::failed)?;
+        }
+        Ok(Channel { desk, free: Vec::new(), carriage, mailbox })
     }
 
     /// Whether calls are written on JavaScript's own loop.

@@ -18,7 +18,10 @@ impl Channel {
     /// Describes what is next of a load.
     #[napi(catch_unwind)]
     pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
-        self.carriage().described.push(Some(Asked::Look(loading.look().map_err(thrown)?)));
+        let look = loading.look().map_err(thrown)?;
+        let mut carriage = self.carriage();
+        carriage.keep(&loading.core);
+        carriage.described.push(Some(Asked::Look(look)));
         Ok(())
     }
 

@@ -19,6 +19,7 @@ mod entries;
 mod error;
 mod function;
 mod given;
+mod handles;
 mod loading;
 mod lock;
 mod lock_options;

@@ -8,12 +8,12 @@ use quotalock::driver::{self, Next, Step};
 use quotalock::{Answer, Code, Error, Op};
 
 use crate::error::{Result, thrown};
-use crate::look::{Look, Shared, lock};
+use crate::look::{Look, Shared, locked};
 
 /// One load. Forgotten, it frees the way for the next caller.
 #[napi]
 pub struct Loading {
-    core: Shared,
+    pub(crate) core: Shared,
     step: Option<Step>,
     /// The calls that end the load.
     ends: Vec<Option<Op<bool>>>,
@@ -33,7 +33,7 @@ impl Loading {
     /// What is next.
     #[napi(catch_unwind)]
     pub fn next(&mut self) -> Result<Todo> {
-        let next = lock(&self.core).next().map_err(thrown)?;
+        let next = locked(&self.core).next().map_err(thrown)?;
         Ok(match next {
             Next::Do(step) => {
                 self.step = Some(step);
@@ -53,27 +53,28 @@ impl Loading {
     /// Takes what was made for the places; tells how many calls store it.
     #[napi(catch_unwind)]
     pub fn loaded(&mut self, values: Vec<Option<BufferSlice>>) -> u32 {
-        let step = lock(&self.core).loaded(values.into_iter().map(|value| value.map(|value| value.to_vec())).collect());
+        let step =
+            locked(&self.core).loaded(values.into_iter().map(|value| value.map(|value| value.to_vec())).collect());
         self.end(step)
     }
 
     /// Takes that nothing was made, and why, if others are to know; tells how many calls say so.
     #[napi(catch_unwind)]
     pub fn failed(&mut self, error: Option<String>) -> u32 {
-        let step = lock(&self.core).failed(error.as_deref());
+        let step = locked(&self.core).failed(error.as_deref());
         self.end(step)
     }
 
     /// Takes that the calls are over. What one of them failed with JavaScript knows.
     #[napi(catch_unwind)]
     pub fn ended(&mut self) {
-        lock(&self.core).on_ended(None);
+        locked(&self.core).on_ended(None);
     }
 
     /// Frees the way for others.
     #[napi(catch_unwind)]
     pub fn leave(&mut self) {
-        lock(&self.core).leave();
+        locked(&self.core).leave();
         self.step = None;
         self.ends.clear();
     }

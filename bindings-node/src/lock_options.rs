@@ -1,5 +1,7 @@
 //! How a lock of any kind is made.
 
+use std::sync::Arc;
+
 use napi::bindgen_prelude::{BufferSlice, ClassInstance};
 use napi_derive::napi;
 use quotalock::LockOptions;
@@ -54,7 +56,7 @@ pub fn make_lock(
             _ => quotalock::Lock::quorum(&clients, first, options),
         }
     };
-    make().map(|inner| Lock { inner }).map_err(thrown)
+    make().map(|inner| Lock { inner: Arc::new(inner) }).map_err(thrown)
 }
 
 fn time(what: &str, given: Option<f64>, default: u64) -> quotalock::Result<u64> {

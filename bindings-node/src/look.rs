@@ -94,20 +94,25 @@ impl Looks {
         self.under_way.remove(&id).is_some()
     }
 
+    /// Forgets all: what they were granted is given back.
+    pub fn forget_all(&mut self) {
+        self.under_way.clear();
+    }
+
     /// Gives an answer to whom it is for. That of a load knows what it is; its caller hears that there is one.
     pub fn understand(&mut self, id: u64, answer: Result<Answer>) -> Understood {
         let Some(under_way) = self.under_way.remove(&id) else { return Understood::Nothing };
         match under_way {
             UnderWay::Looks(Look::One(getting, loading)) => match getting.after(answer) {
-                Ok(got) => lock(&loading).on_got(got),
+                Ok(got) => locked(&loading).on_got(got),
                 Err(getting) => {
                     self.under_way.insert(id, UnderWay::Waits(loading));
                     getting.submit(id, &self.sink);
                     return Understood::Waits;
                 }
             },
-            UnderWay::Looks(Look::Several(looking, loading)) => lock(&loading).on_looked(looking.after(answer)),
-            UnderWay::Waits(loading) => lock(&loading).on_got(answer.and_then(Answer::take)),
+            UnderWay::Looks(Look::Several(looking, loading)) => locked(&loading).on_looked(looking.after(answer)),
+            UnderWay::Waits(loading) => locked(&loading).on_got(answer.and_then(Answer::take)),
             UnderWay::Acquires(asked) => {
                 return match asked.after(answer) {
                     Ok(held) => Understood::Answer(held.map(Answer::new)),
@@ -133,6 +138,6 @@ impl Look {
 }
 
 /// Locks a load.
-pub fn lock(loading: &Shared) -> MutexGuard<'_, driver::Loading> {
+pub fn locked(loading: &Mutex<driver::Loading>) -> MutexGuard<'_, driver::Loading> {
     loading.lock().unwrap_or_else(PoisonError::into_inner)
 }

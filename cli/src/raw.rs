@@ -8,7 +8,7 @@ use redis::{Cmd, FromRedisValue, Value, cmd};
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::server::{Node, Refusal, Servers, Why};
+use crate::server::{Node, Refusal, Servers, Unknown, Why};
 
 /// How much of a value is read at most: states of ours are smaller, but for the payload of a cache's entry.
 const MOST: usize = 32 << 20;
@@ -242,11 +242,18 @@ pub fn literal(text: &[u8]) -> Vec<u8> {
     pattern
 }
 
-/// Says which servers could not be asked, whose keys are missing in what was found.
-pub fn tell_missing(servers: &Servers) -> bool {
-    let missing: Vec<_> = servers.missing.iter().filter(|missing| !missing.is_covered).collect();
-    for missing in &missing {
-        crate::output::tell(&format!("the keys of one server are missing: {}", missing.refusal.message));
+/// Text about what cannot be known, a line each, to stand before an answer. For JSON, which has it as `unknown`, it is told on
+/// standard error too.
+pub fn told_unknown(unknown: &Unknown, shared: &Shared) -> String {
+    if shared.json {
+        unknown.sentences().for_each(|sentence| crate::output::tell(sentence));
     }
-    !missing.is_empty()
+    unknown.sentences().map(|sentence| format!("! {sentence}\n")).collect()
+}
+
+/// Adds to an answer for scripts what cannot be known.
+pub fn with_unknown(mut json: serde_json::Value, unknown: &Unknown) -> serde_json::Value {
+    json["is_partial"] = unknown.is_partial().into();
+    json["unknown"] = unknown.sentences().cloned().collect::<Vec<_>>().into();
+    json
 }

@@ -26,10 +26,10 @@ impl Reader {
     }
 
     /// Gives what was reported since the last look, and the server's clock in microseconds; none if no server has the stream's
-    /// slot now.
+    /// slot now, as while a cluster moves it.
     ///
     /// # Errors
-    /// If the server that has the reports does not answer, or does not let us read them.
+    /// If the server that has the reports cannot be reached, does not answer, or does not let us read them.
     pub fn look(&mut self, servers: &mut Servers) -> Result<Option<(Vec<Report>, u64)>, Refusal> {
         for node in servers.primaries() {
             match self.read(node) {
@@ -37,7 +37,12 @@ impl Reader {
                 read => return read.map(Some),
             }
         }
-        Ok(None)
+        // The stream may be on one that is missing.
+        servers
+            .missing
+            .iter()
+            .find(|missing| missing.is_primary)
+            .map_or(Ok(None), |missing| Err(missing.refusal.clone()))
     }
 
     fn read(&mut self, node: &mut Node) -> Result<(Vec<Report>, u64), Refusal> {

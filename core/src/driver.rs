@@ -46,6 +46,11 @@ pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     thread::cancel(id, sink);
 }
 
+/// As [`cancel`], of every call that was [`submit`]ted to this sink: nobody takes its answers any more.
+pub fn cancel_all(sink: &Arc<dyn Sink>) {
+    thread::cancel_all(sink);
+}
+
 /// What a loop has to do for a [`LoopLink`] after each of its turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interest {

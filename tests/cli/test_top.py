@@ -67,7 +67,7 @@ client.close()
 
 def test_top_counts_processes_and_falls_back_when_nobody_has_reported(console: Console) -> None:
     assert console.json("top")["from"] == "keys"
-    assert "Nobody reports" in console.says("top")
+    assert "No process reports" in console.says("top")
     for _ in range(3):
         subprocess.run([sys.executable, "-c", WORKER, console.url, console.prefix], check=True, timeout=PATIENCE)
     top = console.json("top", "--last", "10m")

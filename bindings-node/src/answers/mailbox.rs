@@ -1,6 +1,6 @@
 //! Where the core's thread leaves answers for JavaScript's.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use quotalock::driver::Sink;
@@ -11,14 +11,21 @@ use crate::bell::Bell;
 
 /// Where the core's thread leaves answers for JavaScript.
 pub struct Mailbox {
-    answers: Mutex<Answers>,
+    contents: Mutex<Contents>,
     bell: Bell,
+}
+
+#[derive(Default)]
+struct Contents {
+    answers: Answers,
+    /// Whether the environment has ended: then nobody takes answers, and there may be nothing to ring for.
+    has_ended: bool,
 }
 
 impl Mailbox {
     /// Makes a mailbox that rings `bell` when it is not empty any more.
     pub fn new(bell: Bell) -> Mailbox {
-        Mailbox { answers: Mutex::default(), bell }
+        Mailbox { contents: Mutex::default(), bell }
     }
 
     /// What wakes JavaScript, and holds its environment open while calls are under way.
@@ -33,14 +40,31 @@ impl Mailbox {
 
     /// Exchanges what lies here for an empty `into`.
     pub fn empty(&self, into: &mut Answers) {
-        std::mem::swap(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner), into);
+        std::mem::swap(&mut self.contents().answers, into);
+    }
+
+    /// Throws away what lies here, and whatever comes from now on.
+    pub fn end(&self) {
+        let unread = {
+            let mut contents = self.contents();
+            contents.has_ended = true;
+            std::mem::take(&mut contents.answers)
+        };
+        drop(unread);
+    }
+
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn leave(&self, write: impl FnOnce(&mut Answers)) {
         let was_empty = {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let was_empty = answers.is_empty();
-            write(&mut answers);
+            let mut contents = self.contents();
+            if contents.has_ended {
+                return;
+            }
+            let was_empty = contents.answers.is_empty();
+            write(&mut contents.answers);
             was_empty
         };
         if was_empty {

@@ -47,16 +47,20 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     for redis_key in arguments.candidates(&client)? {
         found.extend(look(&client, &mut servers, redis_key)?);
     }
+    // A key whose primary does not answer is an error above.
+    let unknown = servers.unknown_of_replica();
     if found.is_empty() {
         let names = [Some(&arguments.name), arguments.key.as_ref()].into_iter().flatten();
         let names: Vec<String> = names.map(|name| shown(bytes(name))).collect();
-        let said = format!("nothing is stored for {}: everything is as new\n", names.join(" "));
-        answer(shared, &said, &json!({ "found": [] }))?;
-        return Ok(Exit::Fine);
+        let said = raw::told_unknown(&unknown, shared)
+            + &format!("nothing is stored for {}: everything is as new\n", names.join(" "));
+        answer(shared, &said, &raw::with_unknown(json!({ "found": [] }), &unknown))?;
+        return Ok(if unknown.is_fine() { Exit::Fine } else { Exit::Findings });
     }
     let said: Vec<String> = found.iter().map(Found::text).collect();
-    answer(shared, &said.join("\n"), &json!({ "found": found.iter().map(Found::json).collect::<Vec<_>>() }))?;
-    let is_fine = found.iter().all(|found| found.told.findings.is_empty());
+    let json = json!({ "found": found.iter().map(Found::json).collect::<Vec<_>>() });
+    answer(shared, &(raw::told_unknown(&unknown, shared) + &said.join("\n")), &raw::with_unknown(json, &unknown))?;
+    let is_fine = unknown.is_fine() && found.iter().all(|found| found.told.findings.is_empty());
     Ok(if is_fine { Exit::Fine } else { Exit::Findings })
 }
 

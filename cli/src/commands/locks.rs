@@ -120,7 +120,7 @@ fn list(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let pattern = [&raw::literal(client.prefix().as_bytes()), b":[lsr]*:".as_slice(), names].concat();
     let mut locks = Vec::new();
     raw::scan(&mut servers, &pattern, |found| locks.extend(listed(client.prefix(), found)))?;
-    let is_partial = raw::tell_missing(&servers);
+    let unknown = servers.unknown();
     let is_wrong = |lock: &Listed| lock.stored.is_none() || !lock.has_ttl;
     let is_held = |lock: &Listed| lock.stored.as_ref().is_some_and(|stored| !stored.holders.is_empty());
     let free = locks.iter().filter(|lock| !is_held(lock) && !is_wrong(lock)).count() as u64;
@@ -130,13 +130,18 @@ fn list(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         vec![["NAME", "KIND", "STATE", "HELD FOR", "LEFT", "WAITING", "TOKEN", "HOLDER"].map(String::from).to_vec()];
     locks.iter().for_each(|lock| rows.extend(lock.rows()));
     let hidden = if arguments.all { 0 } else { free };
-    let mut said = if locks.is_empty() { "no lock is held\n".into() } else { table(&rows) };
+    let mut said = raw::told_unknown(&unknown, shared);
+    said += &match (locks.is_empty(), unknown.is_partial()) {
+        (true, true) => "no lock is held on the servers that answered\n".to_owned(),
+        (true, false) => "no lock is held\n".to_owned(),
+        (false, _) => table(&rows),
+    };
     if hidden > 0 {
         said += &format!("{} free (--all lists them)\n", count(hidden, "lock"));
     }
     let json: Vec<Value> = locks.iter().map(Listed::json).collect();
-    answer(shared, &said, &json!({ "locks": json, "free": free, "is_partial": is_partial }))?;
-    Ok(if is_partial || locks.iter().any(is_wrong) { Exit::Findings } else { Exit::Fine })
+    answer(shared, &said, &raw::with_unknown(json!({ "locks": json, "free": free }), &unknown))?;
+    Ok(if !unknown.is_fine() || locks.iter().any(is_wrong) { Exit::Findings } else { Exit::Fine })
 }
 
 fn listed(prefix: &str, found: Found) -> Option<Listed> {

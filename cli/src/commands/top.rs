@@ -14,16 +14,16 @@ use super::top_keys::{self, Seen};
 use super::top_reports::Live;
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, print, tell};
+use crate::output::{answer, print};
 use crate::raw;
 use crate::server::{self, Servers};
 use crate::words::duration;
 
 /// What clears a terminal, and puts the cursor at its beginning.
 const CLEAR: &str = "\x1b[2J\x1b[H";
-/// What is said where nobody reports.
+/// What is said where no process reports.
 const HINT: &str =
-    "Nobody reports: with the option report=True of their clients, top shows how often who was denied.\n";
+    "No process reports: with the option report=True of their clients, top shows how often who was denied.\n";
 
 /// What `top` is asked.
 #[derive(Args)]
@@ -61,9 +61,19 @@ fn window(text: &str) -> Result<u64, String> {
 /// What a look found.
 enum Found {
     /// At the keys.
-    Keys(Seen),
+    Keys(Seen, Silence),
     /// What processes report: in words, and for scripts.
     Reports(String, serde_json::Value),
+}
+
+/// Why there are no reports.
+enum Silence {
+    /// They were not asked for.
+    NotAsked,
+    /// No process sends any.
+    NoReports,
+    /// They could not be read, because of this.
+    Unknown(String),
 }
 
 /// Runs the command.
@@ -74,17 +84,22 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let mut live = Live::new(client.prefix(), arguments.limiter.clone(), arguments.last);
     loop {
         let found = look(&mut servers, &client, &mut live, arguments)?;
-        let is_partial = raw::tell_missing(&servers);
+        let mut unknown = servers.unknown();
         let (text, json, is_fine) = match found {
-            Found::Keys(seen) => {
-                let hint = if arguments.keys { "" } else { HINT };
+            Found::Keys(seen, silence) => {
+                let hint = if matches!(silence, Silence::NoReports) { HINT } else { "" };
+                if let Silence::Unknown(why) = silence {
+                    unknown.missing.push(format!("what processes report is missing: {why}"));
+                }
                 (seen.text(arguments.most) + hint, seen.json(arguments.most), seen.is_fine())
             }
             Found::Reports(text, json) => (text, json, true),
         };
+        let text = raw::told_unknown(&unknown, shared) + &text;
+        let is_fine = is_fine && unknown.is_fine();
         if !is_live {
-            answer(shared, &text, &json)?;
-            return Ok(if is_partial || !is_fine { Exit::Findings } else { Exit::Fine });
+            answer(shared, &text, &raw::with_unknown(json, &unknown))?;
+            return Ok(if !is_fine { Exit::Findings } else { Exit::Fine });
         }
         if !print(&format!("{CLEAR}{text}"))? {
             return Ok(Exit::Fine);
@@ -94,14 +109,13 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
 }
 
 fn look(servers: &mut Servers, client: &Client, live: &mut Live, arguments: &Arguments) -> Result<Found, Failure> {
-    if !arguments.keys {
-        match live.look(servers) {
-            Ok(true) => return Ok(Found::Reports(live.text(arguments.most), live.json(arguments.most))),
-            Ok(false) => {}
-            Err(refusal) => tell(&format!("what processes report is missing: {}", refusal.message)),
-        }
-    }
+    let silence = match (!arguments.keys).then(|| live.look(servers)) {
+        None => Silence::NotAsked,
+        Some(Ok(true)) => return Ok(Found::Reports(live.text(arguments.most), live.json(arguments.most))),
+        Some(Ok(false)) => Silence::NoReports,
+        Some(Err(refusal)) => Silence::Unknown(refusal.message),
+    };
     let name = arguments.limiter.as_ref().map_or(b"*".to_vec(), |name| raw::literal(name.as_bytes()));
     let pattern = [raw::literal(client.prefix().as_bytes()), b":limit:".to_vec(), name, b":{*".to_vec()].concat();
-    Ok(Found::Keys(top_keys::look(servers, client.prefix(), &pattern, arguments.near)?))
+    Ok(Found::Keys(top_keys::look(servers, client.prefix(), &pattern, arguments.near)?, silence))
 }

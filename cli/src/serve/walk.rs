@@ -68,14 +68,10 @@ impl Walk<'_> {
         self.round += 1;
         self.seen().begin();
         let sizes: Vec<u64> = servers.shards.iter_mut().map(size).collect();
-        let mut problems: Vec<String> = servers
-            .missing
-            .iter()
-            .filter(|missing| !missing.is_covered)
-            .map(|missing| format!("the keys of one server are missing: {}", missing.refusal.message))
-            .collect();
+        let unknown = servers.unknown();
+        let mut problems: Vec<String> = unknown.sentences().cloned().collect();
         let (mut lacks, mut refused) = (BTreeSet::new(), false);
-        let is_missing = !problems.is_empty();
+        let is_missing = unknown.is_partial();
         for shard in 0..servers.shards.len() {
             let before = sizes[..shard].iter().sum();
             if let Err(refusal) = self.shard(servers, shard, (before, sizes.iter().sum()), &mut lacks) {

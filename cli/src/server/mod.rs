@@ -22,6 +22,45 @@ pub struct Servers {
     pub shards: Vec<Shard>,
     /// Those that should be there and are not.
     pub missing: Vec<Missing>,
+    /// If the URL names one server that is a replica: what that means for what it tells.
+    pub replica: Option<Replica>,
+}
+
+/// A replica that is asked in place of its primary.
+#[derive(Clone, Debug)]
+pub struct Replica {
+    /// A sentence about how old its data may be.
+    pub sentence: String,
+    /// Whether it has a link to its primary.
+    pub has_link: bool,
+}
+
+/// What an answer cannot know of the servers it was made from.
+#[derive(Default)]
+pub struct Unknown {
+    /// Servers whose keys are missing, a sentence each.
+    pub missing: Vec<String>,
+    /// Servers whose data may be old, a sentence each.
+    pub old: Vec<String>,
+    /// Replicas that may lag as any may, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Unknown {
+    /// Whether keys are missing.
+    pub fn is_partial(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// Whether nothing is missing or old: all is known that can be.
+    pub fn is_fine(&self) -> bool {
+        self.missing.is_empty() && self.old.is_empty()
+    }
+
+    /// All sentences.
+    pub fn sentences(&self) -> impl Iterator<Item = &String> {
+        self.missing.iter().chain(&self.old).chain(&self.notes)
+    }
 }
 
 /// A primary and its replicas: they have the same keys.
@@ -64,6 +103,31 @@ impl Servers {
         self.shards.iter_mut().flat_map(Shard::nodes)
     }
 
+    /// What is not known because the URL names a replica.
+    pub fn unknown_of_replica(&self) -> Unknown {
+        let mut unknown = Unknown::default();
+        if let Some(Replica { sentence, has_link }) = &self.replica {
+            if *has_link { &mut unknown.notes } else { &mut unknown.old }.push(sentence.clone());
+        }
+        unknown
+    }
+
+    /// What these servers cannot tell.
+    pub fn unknown(&self) -> Unknown {
+        let mut unknown = self.unknown_of_replica();
+        for Missing { refusal, is_covered, is_primary, .. } in &self.missing {
+            let why = &refusal.message;
+            match (is_covered, is_primary) {
+                (false, _) => unknown.missing.push(format!("the keys of one server are missing: {why}")),
+                (true, true) => {
+                    unknown.old.push(format!("a replica answers in place of its primary, and may lag: {why}"));
+                }
+                (true, false) => {}
+            }
+        }
+        unknown
+    }
+
     /// The primaries that can be asked.
     pub fn primaries(&mut self) -> impl Iterator<Item = &mut Node> {
         self.shards.iter_mut().filter_map(|shard| shard.primary.as_mut())
@@ -75,12 +139,14 @@ impl Servers {
 /// # Errors
 /// If the URL is wrong, or no server can be reached; the message names it.
 pub fn find(url: &str) -> Result<Servers, Failure> {
-    let (groups, is_cluster) = match Target::parse(url)? {
+    let target = Target::parse(url)?;
+    let is_one = matches!(target, Target::Server(_));
+    let (groups, is_cluster) = match target {
         Target::Server(place) => (vec![topology::Group { primary: place, replicas: Vec::new() }], false),
         Target::Sentinel(watched) => (vec![topology::watched(&watched)?], false),
         Target::Cluster(seeds) => (topology::cluster(&seeds)?, true),
     };
-    let mut servers = Servers { shards: Vec::new(), missing: Vec::new() };
+    let mut servers = Servers { shards: Vec::new(), missing: Vec::new(), replica: None };
     for (mut shard, mut missing) in connect(groups, is_cluster) {
         let is_covered = shard.nodes().next().is_some();
         missing.iter_mut().for_each(|one| one.is_covered = is_covered);
@@ -89,10 +155,35 @@ pub fn find(url: &str) -> Result<Servers, Failure> {
             servers.shards.push(shard);
         }
     }
+    if is_one {
+        servers.replica = servers.nodes().next().and_then(replica);
+    }
     match servers.missing.first() {
         Some(first) if servers.shards.is_empty() => Err(first.refusal.clone().into()),
         _ => Ok(servers),
     }
+}
+
+/// What is to be said of a server that is a replica; none of a primary, and if it may not be asked.
+fn replica(node: &mut Node) -> Option<Replica> {
+    let said: String = node.ask(redis::cmd("INFO").arg("replication")).ok()?;
+    let field =
+        |name: &str| said.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::to_owned));
+    if field("role")? != "slave" {
+        return None;
+    }
+    let primary = format!("{}:{}", field("master_host")?, field("master_port")?);
+    let primary = crate::output::shown(primary.as_bytes());
+    let has_link = field("master_link_status").as_deref() == Some("up");
+    let sentence = if has_link {
+        format!("{} is a replica of {primary}, and may lag", node.place)
+    } else {
+        let since = field("master_link_down_since_seconds").and_then(|text| text.parse::<u64>().ok());
+        let since =
+            since.map_or_else(String::new, |seconds| format!(" for {}", crate::words::span(seconds * 1_000_000)));
+        format!("{} is a replica of {primary}, and has had no link to it{since}: what it holds is old", node.place)
+    };
+    Some(Replica { sentence, has_link })
 }
 
 /// Connects to all at once: one that does not answer keeps the others waiting no longer than itself.

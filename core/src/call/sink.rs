@@ -35,9 +35,9 @@ impl Tag {
         (self.sink.clone(), self.id)
     }
 
-    /// Whether it is the one of this number and sink.
-    pub fn is(&self, id: u64, sink: &Arc<dyn Sink>) -> bool {
-        self.id == id && Arc::ptr_eq(&self.sink, sink)
+    /// Whether it is the one of this number, or any if none is given, of this sink.
+    pub fn is(&self, id: Option<u64>, sink: &Arc<dyn Sink>) -> bool {
+        id.is_none_or(|id| self.id == id) && Arc::ptr_eq(&self.sink, sink)
     }
 }
 

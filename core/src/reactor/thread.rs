@@ -47,7 +47,8 @@ enum Message {
 struct Inbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
-    cancelled: Vec<(u64, Arc<dyn Sink>)>,
+    /// Each by its number, or all of a sink.
+    cancelled: Vec<(Option<u64>, Arc<dyn Sink>)>,
     messages: Vec<Message>,
     /// Whether the thread was told already that something is here.
     told: bool,
@@ -178,7 +179,14 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
 /// was sent to Redis may still be done, but a `wait` goes on no further.
 pub fn cancel(id: u64, sink: &Arc<dyn Sink>) {
     if let Some(thread) = ReactorThread::awake() {
-        thread.post(|inbox| inbox.cancelled.push((id, sink.clone())));
+        thread.post(|inbox| inbox.cancelled.push((Some(id), sink.clone())));
+    }
+}
+
+/// As [`cancel`], of every call of a sink.
+pub fn cancel_all(sink: &Arc<dyn Sink>) {
+    if let Some(thread) = ReactorThread::awake() {
+        thread.post(|inbox| inbox.cancelled.push((None, sink.clone())));
     }
 }
 
@@ -280,7 +288,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
         }
         for (id, sink) in cancelled {
             let is_it = |tag: &Tag| tag.is(id, &sink);
-            if let Some(tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
+            while let Some(tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
                 tag.answer(Err(Error::new(Code::Closed, "the caller gave up the call")));
             }
             reactor.cancel(&is_it);
