@@ -342,4 +342,12 @@ function unwatch(id) {
   release(id)
 }
 
-module.exports = { decide, register, submit, submitDescribed, submitNow, unwatch, watch }
+/**
+ * Has a client give back what it holds when the environment ends.
+ * @param {import('./native.js').Client} client
+ */
+function keep(client) {
+  channel.keep(client)
+}
+
+module.exports = { decide, keep, register, submit, submitDescribed, submitNow, unwatch, watch }

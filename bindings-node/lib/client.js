@@ -19,7 +19,7 @@ const {
   text,
 } = require('./argument.js')
 const { Cache } = require('./cache.js')
-const { submitDescribed } = require('./channel.js')
+const { keep, submitDescribed } = require('./channel.js')
 const { packed } = require('./charges.js')
 const { construct } = require('./errors.js')
 const { hookOf, tellDecisions } = require('./hooks.js')
@@ -118,6 +118,7 @@ class Client {
     shareMemory()
     if (report) reportAtExit()
     this.#native = construct(Client, () => new native.Client(where, how, questions))
+    keep(this.#native)
     this.#locks = { clients: [this.#native], onLost }
   }
 

@@ -20,6 +20,8 @@ export declare class Channel {
   constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** Whether calls are written on JavaScript's own loop. */
   hasOwnLoop(): boolean
+  /** Has a client leave when the environment ends. */
+  keep(client: Client): void
   /** Gives a limiter a handle. */
   add(limiter: Limiter): number
   /** Frees a handle. */

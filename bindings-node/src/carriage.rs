@@ -2,7 +2,7 @@
 //! array that JavaScript reads.
 
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use napi::Env;
 use napi::bindgen_prelude::Float64Array;
@@ -13,8 +13,8 @@ use crate::answers::{Answers, Mailbox, Value};
 use crate::bell::{Reminders, hold};
 use crate::call::{self, Asked};
 use crate::desk::Desk;
-use crate::handles::{Handle, Handles};
-use crate::look::{Looks, Understood};
+use crate::handles::Handles;
+use crate::look::{self, Looks, Understood};
 use crate::own_loop::OwnLoop;
 
 /// How many numbers the inbox begins with: where the answers behind them end, and 1 if there are more to collect.
@@ -32,8 +32,9 @@ pub struct Carriage {
     pub described: Vec<Option<Asked>>,
     mailbox: Arc<Mailbox>,
     looks: Looks,
-    /// What is to be given back when the environment ends; none where its values are finalized then, which does it.
-    handles: Option<Handles>,
+    /// What gives back what it holds when the environment ends. Nothing on a loop of libuv: who has that finalizes values.
+    clients: Handles<quotalock::Client>,
+    loads: Handles<Mutex<driver::Loading>>,
     /// What the process' thread did not need to be asked.
     at_once: Vec<(u64, Result<Answer>)>,
     /// What is being collected, and how far.
@@ -67,7 +68,8 @@ impl Carriage {
             described: Vec::new(),
             looks: Looks::new(mailbox.clone()),
             mailbox,
-            handles: matches!(reminds, Reminds::Bells(_)).then(Handles::default),
+            clients: Handles::new(),
+            loads: Handles::new(),
             at_once: Vec::new(),
             collecting: Answers::default(),
             collected: 0,
@@ -81,24 +83,33 @@ impl Carriage {
         matches!(self.reminds, Reminds::Own(_))
     }
 
-    /// Has a handle give back what it holds when the environment ends.
-    pub fn keep(&mut self, handle: &Arc<impl Handle + 'static>) {
-        if let Some(handles) = &mut self.handles {
-            handles.add(handle);
+    /// Has a client give back what it holds when the environment ends.
+    pub fn keep_client(&mut self, client: &Arc<quotalock::Client>) {
+        if !self.has_loop() {
+            self.clients.add(client);
         }
     }
 
-    /// The environment ends: what it holds is given back, calls under way are taken back, and no answer rings for it any more.
+    /// Has a load free the way when the environment ends.
+    pub fn keep_load(&mut self, load: &look::Shared) {
+        if !self.has_loop() {
+            self.loads.add(load);
+        }
+    }
+
+    /// The environment ends: calls are taken back, loads free the way, clients leave, and nothing rings for it any more.
     pub fn end(&mut self) {
         self.mailbox.end();
-        [&self.sink(), self.looks.sink()].into_iter().for_each(driver::cancel_all);
+        let nobody = self.sink();
+        [&nobody, self.looks.sink()].into_iter().for_each(driver::cancel_all);
         self.looks.forget_all();
         self.described.clear();
         self.at_once.clear();
         self.collecting.clear();
-        if let Some(handles) = &mut self.handles {
-            handles.give_back();
-        }
+        // Before their clients: these hang up.
+        self.loads.take().iter().for_each(|load| look::locked(load).leave());
+        let leaving = self.clients.take().into_iter().filter_map(|client| client.leave());
+        driver::submit(leaving.map(|leaving| (0, leaving.erased())).collect(), &nobody);
     }
 
     /// Reminds JavaScript to flush, once it has done what it does now.

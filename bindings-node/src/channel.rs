@@ -19,7 +19,7 @@ use quotalock::{Acquiring, Answer, Op, Releasing};
 use crate::answers::Mailbox;
 use crate::bell::{Reminders, bell};
 use crate::carriage::{Carriage, Reminds};
-use crate::client::Limiter;
+use crate::client::{Client, Limiter};
 use crate::desk::Desk;
 use crate::error;
 use crate::own_loop::OwnLoop;
@@ -69,6 +69,12 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn has_own_loop(&self) -> bool {
         self.carriage().has_loop()
+    }
+
+    /// Has a client leave when the environment ends.
+    #[napi(catch_unwind)]
+    pub fn keep(&mut self, client: &Client) {
+        self.carriage().keep_client(&client.inner);
     }
 
     /// Gives a limiter a handle.

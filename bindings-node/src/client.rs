@@ -1,5 +1,7 @@
 //! Clients and limiters as JavaScript holds them: what is constructed, and what is answered without a call.
 
+use std::sync::Arc;
+
 use napi::bindgen_prelude::{Buffer, BufferSlice, Function};
 use napi_derive::napi;
 use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert, metrics};
@@ -14,7 +16,7 @@ type Place<'f> = Function<'f, (), String>;
 /// A client of one Redis, or of this process' memory.
 #[napi]
 pub struct Client {
-    pub(crate) inner: quotalock::Client,
+    pub(crate) inner: Arc<quotalock::Client>,
     /// What gives back what it held when it was closed.
     pub(crate) closing: Option<Op<Answer>>,
 }
@@ -96,7 +98,7 @@ impl Client {
                 password: questions.and_then(|questions| questions.provider.take()),
             })
         };
-        make().map(|inner| Client { inner, closing: None }).map_err(thrown)
+        make().map(|inner| Client { inner: Arc::new(inner), closing: None }).map_err(thrown)
     }
 
     /// What every Redis key starts with.

@@ -20,7 +20,7 @@ impl Channel {
     pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
         let look = loading.look().map_err(thrown)?;
         let mut carriage = self.carriage();
-        carriage.keep(&loading.core);
+        carriage.keep_load(&loading.core);
         carriage.described.push(Some(Asked::Look(look)));
         Ok(())
     }

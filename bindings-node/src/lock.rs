@@ -1,7 +1,5 @@
 //! Handles of locks, and their calls. Those wait for no batch: what takes or frees a lock is on its way at once.
 
-use std::sync::Arc;
-
 use napi::Env;
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
@@ -15,7 +13,7 @@ use crate::given::{micros, unsigned};
 /// A handle for a lock of any kind.
 #[napi]
 pub struct Lock {
-    pub(crate) inner: Arc<quotalock::Lock>,
+    pub(crate) inner: quotalock::Lock,
 }
 
 #[napi]
@@ -115,7 +113,6 @@ impl Channel {
     pub fn acquire(&mut self, env: Env, id: f64, lock: &Lock, wait_ms: f64) -> Result<()> {
         let make = || lock.inner.acquire(convert::duration(micros("wait", wait_ms)?));
         let acquiring = make().map_err(thrown)?;
-        self.carriage().keep(&lock.inner);
         self.acquire_now(env, id, acquiring);
         Ok(())
     }
@@ -147,8 +144,6 @@ impl Channel {
         name: Option<BufferSlice<'_>>,
     ) -> Result<Lock> {
         let (inner, adopting) = client.inner.adopt_named(&text, name.as_deref(), renew, None).map_err(thrown)?;
-        let inner = Arc::new(inner);
-        self.carriage().keep(&inner);
         self.submit_now(env, id, adopting.erased());
         Ok(Lock { inner })
     }

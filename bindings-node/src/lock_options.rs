@@ -1,7 +1,5 @@
 //! How a lock of any kind is made.
 
-use std::sync::Arc;
-
 use napi::bindgen_prelude::{BufferSlice, ClassInstance};
 use napi_derive::napi;
 use quotalock::LockOptions;
@@ -31,7 +29,7 @@ pub fn make_lock(
     ack_timeout_ms: Option<f64>,
     weight: Option<f64>,
 ) -> Result<Lock> {
-    let clients: Vec<_> = clients.iter().map(|client| client.inner.clone()).collect();
+    let clients: Vec<_> = clients.iter().map(|client| quotalock::Client::clone(&client.inner)).collect();
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     let first = names.first().copied().unwrap_or_default();
     let make = || {
@@ -56,7 +54,7 @@ pub fn make_lock(
             _ => quotalock::Lock::quorum(&clients, first, options),
         }
     };
-    make().map(|inner| Lock { inner: Arc::new(inner) }).map_err(thrown)
+    make().map(|inner| Lock { inner }).map_err(thrown)
 }
 
 fn time(what: &str, given: Option<f64>, default: u64) -> quotalock::Result<u64> {

@@ -18,21 +18,19 @@ impl Client {
     /// leaves its place; what is not [reported](crate::reports) yet is. That takes one timeout of the client at most, after which what could not be given back ends with its
     /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {
-        Closing::begin(self).run();
+        Closing::begin(self, |_| true).run();
     }
 
     /// As [`close`](Client::close), for who must not block: the client is closed at once, and the answer, true, comes when all
     /// was given back; none if nothing was held.
     pub fn close_elsewhere(&self) -> Option<Op<bool>> {
-        let closing = Closing::begin(self);
-        let task = |closing: Closing| {
-            Op::task(move || {
-                closing.run();
-                Ok(Answer::new(true))
-            })
-        };
-        let has_work = !closing.held.is_empty() || !closing.unspent.is_empty() || closing.report.is_some();
-        has_work.then(|| task(closing))
+        Closing::begin(self, |_| true).elsewhere()
+    }
+
+    /// As [`close_elsewhere`](Client::close_elsewhere), for a binding whose objects go away all at once: leases that are not renewed
+    /// stay, and end by themselves.
+    pub fn leave(&self) -> Option<Op<bool>> {
+        Closing::begin(self, |held| held.spec.options.renew).elsewhere()
     }
 }
 
@@ -48,11 +46,13 @@ struct Closing {
 }
 
 impl Closing {
-    fn begin(client: &Client) -> Closing {
+    /// Begins to close a client, and to give back what is chosen of what it holds.
+    fn begin(client: &Client, is_chosen: fn(&Held) -> bool) -> Closing {
         let session = client.session.end().then(|| client.session.clone());
         // A child of a fork has an engine of its own, which holds nothing of its parent's.
         let engine = session.as_ref().and_then(|session| session.engine_if_made());
-        let held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
+        let mut held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
+        held.retain(|held| is_chosen(held));
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
@@ -60,6 +60,17 @@ impl Closing {
         let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.steady_time())).unwrap_or_default();
         let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take());
         Closing { session, held, unspent, report }
+    }
+
+    /// Describes what gives back what is held; none if nothing is.
+    fn elsewhere(self) -> Option<Op<bool>> {
+        let has_work = !self.held.is_empty() || !self.unspent.is_empty() || self.report.is_some();
+        has_work.then(|| {
+            Op::task(move || {
+                self.run();
+                Ok(Answer::new(true))
+            })
+        })
     }
 
     /// Gives back what is held.

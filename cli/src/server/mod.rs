@@ -156,7 +156,8 @@ pub fn find(url: &str) -> Result<Servers, Failure> {
         }
     }
     if is_one {
-        servers.replica = servers.nodes().next().and_then(replica);
+        let told = servers.nodes().next().and_then(replica);
+        servers.replica = told;
     }
     match servers.missing.first() {
         Some(first) if servers.shards.is_empty() => Err(first.refusal.clone().into()),

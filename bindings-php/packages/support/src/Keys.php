@@ -14,19 +14,25 @@ final class Keys
      * The key as text.
      *
      * @param string $place what messages call the function
-     * @throws InvalidKey for nobody, which must be neither unlimited nor one key for all
+     * @throws InvalidKey for nobody, which must be neither unlimited nor one key for all, and for what no name is: control
+     *     characters, or bytes that are not UTF-8
      */
     public static function checked(mixed $key, string $place): string
     {
         $text = is_int($key) || $key instanceof \Stringable ? (string) $key : $key;
-        if (is_string($text) && $text !== '') {
-            return $text;
-        }
-        throw new InvalidKey(sprintf(
-            '%s gave %s as the key: it must be a text or a whole number, and not empty',
+        $wrong = match (true) {
+            !is_string($text) => get_debug_type($key),
+            $text === '' => 'an empty text',
+            preg_match('//u', $text) !== 1 => 'a text that is not UTF-8',
+            preg_match('/[\x00-\x1f\x7f]/', $text) === 1 => 'a text with control characters',
+            default => null,
+        };
+        $wrong === null || throw new InvalidKey(sprintf(
+            '%s gave %s as the key: it must be a whole number or a text of UTF-8, not empty and without control characters',
             $place,
-            $text === '' ? 'an empty text' : get_debug_type($key),
+            $wrong,
         ));
+        return $text;
     }
 
     /** A key of any length, as frameworks take them: the end of a long one becomes a digest, so that it fits into 1 KiB. */

@@ -31,6 +31,9 @@ final class RequestLimits implements EventSubscriberInterface
 {
     private const ATTRIBUTE = '_quotalock_decision';
 
+    /** Of a request that no listener before ours has answered. */
+    private const REACHED = '_quotalock_reached';
+
     /** Before the router and the firewall, which may answer by themselves. */
     private const EARLY = 40;
 
@@ -69,6 +72,7 @@ final class RequestLimits implements EventSubscriberInterface
     /** Decides where no rule needs to know the user, so that paths without a route and failed logins count too. */
     public function onEarlyRequest(RequestEvent $event): void
     {
+        $event->getRequest()->attributes->set(self::REACHED, true);
         $keys = array_filter(array_column($this->matching($event->getRequest()), 'key'));
         if ($keys === []) {
             $this->onRequest($event);
@@ -92,13 +96,20 @@ final class RequestLimits implements EventSubscriberInterface
         }
     }
 
-    /** Adds the headers. What was answered before a key could be asked for, such as a path without a route, is counted now. */
+    /**
+     * Adds the headers. What was answered before a key could be asked for, such as a path without a route, is counted now;
+     * a preflight of CORS that another listener answered first takes nothing from those who send it.
+     */
     public function onResponse(ResponseEvent $event): void
     {
         if (!$event->isMainRequest()) {
             return;
         }
         $request = $event->getRequest();
+        $isPreflight = $request->isMethod('OPTIONS') && $request->headers->has('Access-Control-Request-Method');
+        if ($isPreflight && !$request->attributes->has(self::REACHED)) {
+            return;
+        }
         try {
             $answer = $this->decide($request);
         } catch (InvalidKey | InvalidArgumentException | \TypeError) {
