@@ -38,9 +38,13 @@ def test_a_sliding_log_of_many_entries_is_told(console: Console) -> None:
 
 
 def test_what_is_not_there_is_as_new(console: Console) -> None:
-    assert console.json("inspect", "checkout", "nobody") == {"found": []}
+    assert console.json("inspect", "checkout", "nobody") == {"found": [], "is_partial": False, "unknown": []}
     assert "everything is as new" in console.says("inspect", "nothing")
-    assert console.json("inspect", f"{console.prefix}:limit:checkout:{{nobody}}") == {"found": []}
+    assert console.json("inspect", f"{console.prefix}:limit:checkout:{{nobody}}") == {
+        "found": [],
+        "is_partial": False,
+        "unknown": [],
+    }
 
 
 def test_a_name_finds_all_that_bear_it(console: Console) -> None:

@@ -8,6 +8,7 @@ import socket
 
 from cluster import Cluster, slot_of
 from console import Console, until
+from member import Member
 
 
 def test_all_locks_are_listed_with_their_holders(everywhere: Console) -> None:
@@ -118,6 +119,27 @@ def test_who_waits_gets_what_was_taken_away(console: Console) -> None:
         assert waiter.communicate(timeout=20)[0] == "got it\n"
 
 
+def test_of_a_replica_it_is_told_how_old_its_answers_may_be() -> None:
+    with Member("redis-7.0") as primary, Member("redis-7.0") as replica:
+        replica.ask("REPLICAOF", "127.0.0.1", primary.port)
+        console = Console(replica.url, "ql")
+        reads = (("top",), ("locks",), ("inspect", "api", "k"))
+
+        def notes(code: int) -> list[list[str]]:
+            return [console.json(*words, code=code)["unknown"] for words in reads]
+
+        until(lambda: replica.info("replication").get("master_link_status") == "up")
+        place = f"127.0.0.1:{replica.port} is a replica of 127.0.0.1:{primary.port}, and "
+        assert notes(0) == [[f"{place}may lag"]] * 3
+        assert "nothing is stored" in console.says("inspect", "api", "k")
+        primary.kill9()
+        until(lambda: replica.info("replication").get("master_link_status") == "down")
+        for words, (note,) in zip(reads, notes(1), strict=True):
+            assert note.startswith(f"{place}has had no link to it")
+            assert console.says(*words, code=1).startswith(f"! {place}has had no link to it")
+        console.close()
+
+
 def test_of_a_cluster_with_a_node_down_the_rest_is_told() -> None:
     with Cluster("redis-7.0", "--cluster-require-full-coverage", "no", timeout_ms=60_000) as cluster:
         console = Console(cluster.url, "ql", in_cluster=True)
@@ -126,6 +148,7 @@ def test_of_a_cluster_with_a_node_down_the_rest_is_told() -> None:
             limiter.consume(str(key))
         owners = {key: cluster.owner_of(f"{{{key}}}") for key in range(30)}
         gone = owners[0]
+        reports = cluster.owner_of(f"{console.prefix}:reports")
         stays = next(key for key, owner in owners.items() if owner is not gone)
         # Nobody is asked by way of the one that will be gone.
         console.url = f"redis+cluster://{owners[stays].address}"
@@ -137,7 +160,16 @@ def test_of_a_cluster_with_a_node_down_the_rest_is_told() -> None:
         assert f":{gone.port}" in top.stderr
         told = json.loads(top.stdout)
         assert {int(key["key"]) for key in told["keys"]} == {key for key, owner in owners.items() if owner is not gone}
-        assert console.json("locks", code=1)["is_partial"] is True
+        # A terminal is cleared before each look, so that what is missing stands in the answer itself.
+        for words in (("top",), ("top", "--keys"), ("locks",)):
+            said = console.run(*words)
+            assert (said.returncode, said.stderr) == (1, "")
+            assert said.stdout.startswith("! the keys of one server are missing: ")
+            assert f":{gone.port}" in said.stdout
+            told = console.json(*words, code=1)
+            assert (told["is_partial"], len(told["unknown"])) == (True, 1 + (words == ("top",) and gone is reports))
+        assert "no lock is held on the servers that answered" in console.says("locks", code=1)
+        assert ("No process reports" in console.says("top", code=1)) == (gone is not reports)
         assert console.found("api", str(stays))["state"] == "denies"
         lost = console.run("inspect", "api", "0")
         assert lost.returncode == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -89,8 +90,11 @@ def test_what_others_put_there_is_no_report(console: Console) -> None:
     console.redis.delete(stream)
     console.redis.set(stream, "42", px=60_000)
     ended = console.run("--json", "top")
-    assert ended.returncode == 0
+    # Whether any process reports is not known, and it does not say that none does.
+    assert ended.returncode == 1
     assert '"from":"keys"' in ended.stdout
+    assert json.loads(ended.stdout)["is_partial"] is True
+    assert "No process reports" not in console.says("top", code=1)
     assert "what processes report is missing" in ended.stderr
 
 

@@ -25,6 +25,20 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "where reports cannot be read, top says that no process reports",
+        "cli/src/commands/top.rs",
+        "Some(Err(refusal)) => Silence::Unknown(refusal.message),",
+        "Some(Err(_)) => Silence::NoReports,",
+        suites=ONLY,
+    ),
+    Mutant(
+        "that a replica has lost its primary is not told by top, locks and inspect",
+        "cli/src/server/mod.rs",
+        "if *has_link { &mut unknown.notes } else { &mut unknown.old }.push(sentence.clone());",
+        "if *has_link { unknown.notes.push(sentence.clone()) }",
+        suites=ONLY,
+    ),
+    Mutant(
         "a line that came late is decided when it comes, not in its turn",
         f"{SIMULATE}/run.rs",
         "if !is_over && time.saturating_add(self.window) >= self.latest {",

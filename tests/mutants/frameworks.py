@@ -19,8 +19,22 @@ MUTANTS = [
     Mutant(
         "a key of nothing is one key for all in Laravel, in PSR-15 and in Symfony",
         f"{PHP}/support/src/Keys.php",
-        "if (is_string($text) && $text !== '') {",
-        "if (true) {\n            $text = is_scalar($text) ? (string) $text : 'all';",
+        "$wrong === null || throw",
+        "$text = is_scalar($text) ? (string) $text : 'all';\n        true || throw",
+        suites=("frameworks-php",),
+    ),
+    Mutant(
+        "a text with control characters is a key in Laravel, in PSR-15 and in Symfony",
+        f"{PHP}/support/src/Keys.php",
+        "preg_match('/[\\x00-\\x1f\\x7f]/', $text) === 1",
+        "false",
+        suites=("frameworks-php",),
+    ),
+    Mutant(
+        "a preflight of CORS takes from the limit of those who send it in Symfony",
+        f"{PHP}/symfony/src/EventListener/RequestLimits.php",
+        "if ($isPreflight && !$request->attributes->has(self::REACHED)) {",
+        "if (false) {",
         suites=("frameworks-php",),
     ),
     Mutant(

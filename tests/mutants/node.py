@@ -17,6 +17,7 @@ TESTS = (
     "unwinding",
     "unkept",
     "one-name",
+    "deno",
 )
 NODE = ("node",)
 MUTANTS = [
@@ -32,6 +33,27 @@ MUTANTS = [
         f"{LIB}/web.js",
         "handleOf(limiter).native.nameIsKnown()",
         "limiter.name",
+        suites=NODE,
+    ),
+    Mutant(
+        "what a worker of Deno's held is renewed after it was terminated",
+        f"{LIB}/client.js",
+        "    keep(this.#native)\n",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a load of a worker of Deno's keeps others waiting after the worker was terminated",
+        "bindings-node/src/carriage.rs",
+        "self.loads.take().iter().for_each(|load| look::locked(load).leave());",
+        "",
+        suites=NODE,
+    ),
+    Mutant(
+        "a lease that is meant to end by itself is released with the worker of Deno that took it",
+        "core/src/closing.rs",
+        "Closing::begin(self, |held| held.spec.options.renew).elsewhere()",
+        "Closing::begin(self, |_| true).elsewhere()",
         suites=NODE,
     ),
     Mutant(

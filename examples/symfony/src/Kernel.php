@@ -12,6 +12,7 @@ use Symfony\Component\DependencyInjection\Loader\Configurator\ContainerConfigura
 use Symfony\Component\HttpFoundation\JsonResponse;
 use Symfony\Component\HttpFoundation\Request;
 use Symfony\Component\HttpFoundation\Response;
+use Symfony\Component\HttpKernel\Exception\BadRequestHttpException;
 use Symfony\Component\HttpKernel\Kernel as BaseKernel;
 use Symfony\Component\Lock\LockFactory;
 use Symfony\Component\Routing\Loader\Configurator\RoutingConfigurator;
@@ -73,7 +74,12 @@ final class Kernel extends BaseKernel
     {
         /** @var LimiterFactory $limiters */
         $limiters = $this->getContainer()->get('app.login');
-        $limit = $limiters->create($request->query->get('user', ''))->consume();
+        // A client may send a list, or nothing: that must be neither an error of the server nor one limit for all.
+        $user = $request->query->all()['user'] ?? null;
+        if (!is_string($user) || $user === '') {
+            throw new BadRequestHttpException('Who logs in is missing.');
+        }
+        $limit = $limiters->create($user)->consume();
         $headers = ['Retry-After' => (string) max(1, $limit->getRetryAfter()->getTimestamp() - time())];
         return $limit->isAccepted() ? new JsonResponse('welcome') : new JsonResponse('too many', 429, $headers);
     }

@@ -14,8 +14,8 @@ final class Keys
      * The key as text.
      *
      * @param string $place what messages call the function
-     * @throws InvalidKey for nobody, which must be neither unlimited nor one key for all, and for what no name is: control
-     *     characters, or bytes that are not UTF-8
+     * @throws InvalidKey for nobody, which must be neither unlimited nor one key for all, and for what no name is:
+     *     control characters, or bytes that are not UTF-8
      */
     public static function checked(mixed $key, string $place): string
     {
@@ -28,7 +28,7 @@ final class Keys
             default => null,
         };
         $wrong === null || throw new InvalidKey(sprintf(
-            '%s gave %s as the key: it must be a whole number or a text of UTF-8, not empty and without control characters',
+            '%s gave %s as the key: it must be a whole number or a text, of UTF-8 and without control characters',
             $place,
             $wrong,
         ));

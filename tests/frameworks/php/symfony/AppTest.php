@@ -21,6 +21,12 @@ final class AppTest extends TestCase
         $ask = fn (string $user): int => $app->ask("/login?user=$user")[0];
         self::assertSame([200, 200, 429, 200], [$ask('ada'), $ask('ada'), $ask('ada'), $ask('bob')]);
         self::assertGreaterThan(50, (int) $app->ask('/login?user=ada')[1]['retry-after']);
+        $spoilt = array_map($app->status(...), ['/login', '/login?user=', '/login?user[]=ada', '/login?user[a]=ada']);
+        self::assertSame([400, 400, 400, 400], $spoilt);
+        // Names like any other, which no user has.
+        $odd = [str_repeat('u', 5000), '%ff', '%00'];
+        $odd = array_map(fn (string $user): int => $app->status("/login?user=$user"), $odd);
+        self::assertSame([200, 200, 200], $odd);
     }
 
     public function testWhatNoRouteHasIsLimited(): void

@@ -97,8 +97,8 @@ final class RequestLimits implements EventSubscriberInterface
     }
 
     /**
-     * Adds the headers. What was answered before a key could be asked for, such as a path without a route, is counted now;
-     * a preflight of CORS that another listener answered first takes nothing from those who send it.
+     * Adds the headers. What was answered before a key could be asked for, such as a path without a route, is counted
+     * now; a preflight of CORS that another listener answered first takes nothing from those who send it.
      */
     public function onResponse(ResponseEvent $event): void
     {
