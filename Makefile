@@ -246,7 +246,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script bench-top scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -291,6 +291,10 @@ bench-memory: build ## Measures decisions in this process, on memory://, beside 
 
 bench-metrics: build ## Measures what counting costs: decisions a second with it and without
 	$(PYTHON) bench/metrics.py
+
+bench-top: setup ## Measures how long `quotalock top` takes on 100,000 keys, next to plain reading
+	cargo build --quiet --release -p quotalock-cli
+	$(PYTHON) bench/top.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py

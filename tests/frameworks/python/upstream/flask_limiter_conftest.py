@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import os
@@ -44,6 +45,14 @@ METHODS = """
 """
 for method in METHODS.split():
     at_their_time(method)
+
+
+@pytest.fixture(autouse=True)
+def standing_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands still for a test that does not move it itself: some of them want exactly 60 seconds to be left."""
+    if "hiro" not in inspect.getsource(request.function):
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now)
 
 
 # Their own fixtures, which build applications; those of containers are not asked for.
