@@ -49,10 +49,17 @@ for method in METHODS.split():
 
 @pytest.fixture(autouse=True)
 def standing_clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock stands still for a test that does not move it itself: some of them want exactly 60 seconds to be left."""
-    if "hiro" not in inspect.getsource(request.function):
-        now = time.time()
-        monkeypatch.setattr(time, "time", lambda: now)
+    """For a test that fakes no time the clock stands still, but for its sleeps: some want exactly 60 s to be left."""
+    if "hiro" in inspect.getsource(request.function):
+        return
+    now = time.time()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(time, "time", lambda: now)
+    monkeypatch.setattr(time, "sleep", sleep)
 
 
 # Their own fixtures, which build applications; those of containers are not asked for.
