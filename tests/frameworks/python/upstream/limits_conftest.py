@@ -1,14 +1,17 @@
-"""In the place of the conftest of `limits`: its storages are ours, on each server, each test with keys of its own."""
+"""In the place of the conftest of `limits`: its storages are ours, on each server, each test with keys and a clock of
+its own. The clock moves by what a test sleeps, so that nothing waits and no test depends on how busy the machine is."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
+import time
 from typing import Any
 
 import pytest
 import quotalock.limits
+import quotalock.testing
 import tests.utils
 
 SERVERS = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])
@@ -42,3 +45,33 @@ def own_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
     prefix = next(_prefixes)
     monkeypatch.setattr(quotalock.limits.QuotalockStorage, "__init__", with_prefix)
+
+
+METHODS = """
+    incr get get_expiry clear
+    acquire_entry get_moving_window
+    acquire_sliding_window_entry get_sliding_window
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += max(seconds, 0)
+
+    def at_that_time(name: str) -> None:
+        call = getattr(quotalock.limits.QuotalockStorage, name)
+
+        def inner(self: quotalock.limits.QuotalockStorage, *arguments: object, **named: object) -> object:
+            quotalock.testing.set_time(self.storage, round(now * 1_000_000))
+            return call(self, *arguments, **named)
+
+        monkeypatch.setattr(quotalock.limits.QuotalockStorage, name, inner)
+
+    monkeypatch.setattr(time, "time", lambda: now)
+    monkeypatch.setattr(time, "sleep", sleep)
+    for name in METHODS.split():
+        at_that_time(name)
