@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -52,8 +53,10 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def own_keys() -> None:
-    """Their tests clear the cache in which it counts."""
-    from quotalock.django._settings import forget
+    """Their tests clear the cache in which it counts, and none moves the clock, which stands still."""
+    import quotalock.testing
+    from quotalock.django._settings import configuration, forget
 
     settings.QUOTALOCK = {"URL": SERVER, "PREFIX": f"dr-{os.getpid()}-{next(_prefixes)}", "TIMEOUT": 5.0}
     forget()
+    quotalock.testing.set_time(configuration().client, int(time.time() * 1_000_000))

@@ -1,10 +1,14 @@
-"""In the place of the conftest of Django REST framework: its throttles are ours, at the time that its tests fake."""
+"""In the place of the conftest of Django REST framework: its throttles are ours, at the time that its tests fake.
+
+For a test that fakes none the clock stands still: some send four requests within a second.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
+import time
 
 import django
 import pytest
@@ -41,6 +45,14 @@ def pytest_configure() -> None:
     setattr(quotalock.drf.SimpleRateThrottle, "allow_request", at_its_time)  # noqa: B010
     for name in ("AnonRateThrottle", "ScopedRateThrottle", "SimpleRateThrottle", "UserRateThrottle"):
         setattr(throttling, name, getattr(quotalock.drf, name))
+
+
+@pytest.fixture(autouse=True)
+def standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    import quotalock.drf
+
+    now = time.time()
+    monkeypatch.setattr(quotalock.drf.SimpleRateThrottle, "timer", staticmethod(lambda: now))
 
 
 @pytest.fixture(autouse=True)
