@@ -195,7 +195,7 @@ class Copy:
             ]
             build = "npm run build --silent --prefix bindings-node"
         elif language == "python":
-            themes = ("asgi", "django", "flask", "leases", "storage_of_limits")
+            themes = ("names", "matrix", "asgi", "celery", "django", "flask", "leases", "storage_of_limits")
             chosen = [f"{own}/python/test_{name}.py" for name in themes]
             run = [str(there / "python/bin/python"), *PYTEST[1:], "-c", f"{own}/python/pytest.ini", *chosen]
             library = "bindings-python/python/quotalock/_native.abi3.so"
