@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutant import Edit, Mutant
 
 CLI = "cli/src/doctor"
-TESTS = ("test_doctor",)
+TESTS = ("test_doctor_families", "test_doctor_keys", "test_doctor")
 MUTANTS = [
     Mutant(
         "a fix gives a TTL to a key that has one by now",
@@ -77,13 +77,6 @@ MUTANTS = [
         f"{CLI}/undo.lua",
         "if ARGV[2] == '' or now < tonumber(ARGV[1]) then",
         "if ARGV[2] == '' then",
-        suites=("cli",),
-    ),
-    Mutant(
-        "the page never looks at a key again",
-        "cli/src/serve/sheet.rs",
-        "                track.look(value.clone(), self.now / 1_000);\n",
-        "                let _ = &mut track;\n",
         suites=("cli",),
     ),
     Mutant(

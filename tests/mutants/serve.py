@@ -98,4 +98,11 @@ MUTANTS = [
         "",
         suites=("cli",),
     ),
+    Mutant(
+        "the page never looks at a key again",
+        "cli/src/serve/sheet.rs",
+        "                track.look(value.clone(), self.now / 1_000);\n",
+        "                let _ = &mut track;\n",
+        suites=("cli",),
+    ),
 ]
