@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hiredis
 import machine
@@ -47,6 +48,12 @@ def fill(server: Server, keys: int) -> None:
         plain.eval(FILL, 1, key, keys)
 
 
+def packed(*words: str | int | bytes) -> bytes:
+    """A command as it is sent."""
+    pack: Any = hiredis.pack_command
+    return bytes(pack(words))
+
+
 def read_plainly(server: Server) -> int:
     """Reads all keys and says how many there were."""
     with redis.Redis.from_url(server.url) as plain:
@@ -54,10 +61,9 @@ def read_plainly(server: Server) -> int:
         read, cursor = 0, b"0"
         try:
             while True:
-                scan = hiredis.pack_command(("SCAN", cursor, "MATCH", "ql:limit:*:{*", "COUNT", PAGE))
-                connection.send_packed_command([scan])
+                connection.send_packed_command([packed("SCAN", cursor, "MATCH", "ql:limit:*:{*", "COUNT", PAGE)])
                 cursor, keys = connection.read_response(disable_decoding=True)
-                asked = [hiredis.pack_command((name, key)) for key in keys for name in ("GET", "PTTL")]
+                asked = [packed(name, key) for key in keys for name in ("GET", "PTTL")]
                 connection.send_packed_command([b"".join(asked)])
                 for _ in asked:
                     connection.read_response(disable_decoding=True)

@@ -113,7 +113,8 @@ final class MatrixTest extends TestCase
             return isset($limit['own_body']) ? $made->response($slowly) : $made;
         };
         $of = $given[1][$name];
-        $this->app->make(RateLimiter::class)->for($name, fn (Request $request) => $of['/' . $request->path()]($request));
+        $limit = fn (Request $request) => $of['/' . $request->path()]($request);
+        $this->app->make(RateLimiter::class)->for($name, $limit);
         return "throttle:$name";
     }
 }

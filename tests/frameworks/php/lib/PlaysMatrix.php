@@ -149,7 +149,8 @@ trait PlaysMatrix
     {
         $path = $given['path'] ?? null;
         foreach ($limits as $limit) {
-            if (($given['class'] ?? '') === ($limit['class'] ?? '') && ($given['mount'] ?? '') === ($limit['mount'] ?? '')) {
+            $at = fn (array $of): array => [$of['class'] ?? '', $of['mount'] ?? ''];
+            if ($at($given) === $at($limit)) {
                 $path ??= self::path($limit);
             }
         }

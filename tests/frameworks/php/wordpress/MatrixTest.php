@@ -43,7 +43,7 @@ final class MatrixTest extends TestCase
         $GLOBALS['table_prefix'] = strtr($mount, '/', '_');
         $site = new WordPressSite($this->sites[$mount], $asked['address']);
         if ($this->isLogin) {
-            // WordPress makes a text of what is sent, and refuses an empty name by itself, before it looks at a password.
+            // WordPress makes a text of what is sent, and refuses an empty name before it looks at a password.
             $name = $asked['fields']['user'] ?? '';
             $name = is_scalar($name) ? (string) $name : '';
             [$answer, $looked] = $site->login($name);
