@@ -41,10 +41,18 @@ final class OneNameTest extends TestCase
         $ways = [
             'consume' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->consume("alice");',
             'require' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->require("alice");',
-            'a limiter for each call' => 'for ($i = 0; $i < 3; $i++) { $loose()->consume("alice"); $strict()->consume("alice"); }',
+            'a limiter for each call' => 'for ($i = 0; $i < 3; $i++) {
+                $loose()->consume("alice");
+                $strict()->consume("alice");
+            }',
             'consumeAll' => 'foreach ([$loose(), $strict()] as $limiter) $client->consumeAll([[$limiter, "alice"]]);',
-            'reserve' => 'foreach ([$loose(), $strict()] as $limiter) { $held = $limiter->reserve("alice", 1, 60000); $held->settle(1); }',
-            'request ids' => 'foreach ([$loose(), $strict()] as $limiter) $limiter->consume("alice", requestId: $limiter->policy);',
+            'reserve' => 'foreach ([$loose(), $strict()] as $limiter) {
+                $held = $limiter->reserve("alice", 1, 60000);
+                $held->settle(1);
+            }',
+            'request ids' => 'foreach ([$loose(), $strict()] as $limiter) {
+                $limiter->consume("alice", requestId: $limiter->policy);
+            }',
         ];
         foreach (['memory' => 'memory://names', 'redis' => server()] as $server => $url) {
             foreach ($ways as $way => $script) {
@@ -56,7 +64,8 @@ final class OneNameTest extends TestCase
     /** @dataProvider ways */
     public function testTwoPoliciesOnOneKeyAreWarnedOfOnce(string $url, string $script): void
     {
-        $again = "\nforeach ([\$loose(), \$strict(), \$loose()] as \$limiter) { \$limiter->consume('alice'); \$limiter->consume('bob'); }";
+        $again = "\nforeach ([\$loose(), \$strict(), \$loose()] as \$limiter) {\n"
+            . "    \$limiter->consume('alice');\n    \$limiter->consume('bob');\n}";
         [$file, $found] = self::warned($url, $script . $again);
         self::assertCount(1, $found, (string) json_encode($found));
         self::assertSame(E_USER_WARNING, $found[0][0]);
@@ -92,12 +101,14 @@ final class OneNameTest extends TestCase
     {
         // As in a package: a class of ours makes the limiter for the developer's code.
         [$file, $found] = self::warned('memory://', <<<'PHP'
-            eval('namespace Quotalock\Packages; class Maker { static function make($client, $policy) { return $client->limiter("made", $policy); } }');
+            eval('namespace Quotalock\Packages; class Maker {
+                static function make($client, $policy) { return $client->limiter("made", $policy); }
+            }');
             foreach (['4/hour', '3/hour'] as $policy) $made[] = Quotalock\Packages\Maker::make($client, $policy);
             foreach ($made as $limiter) $limiter->consume('alice');
             PHP);
         self::assertCount(1, $found, (string) json_encode($found));
-        self::assertStringContainsString("4/hour ($file:11), one by 3/hour ($file:11)", $found[0][1]);
+        self::assertStringContainsString("4/hour ($file:13), one by 3/hour ($file:13)", $found[0][1]);
     }
 
     public function testWhatAHandlerThrowsIsThrownByTheCall(): void
