@@ -1,6 +1,6 @@
 //! Handles that nobody keeps: PHP frees them as soon as the call returns, and with them goes what they hold.
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::panic::AssertUnwindSafe;
 
 use ext_php_rs::ffi::{
@@ -16,6 +16,16 @@ const RELEASE_THIS: u32 = 1 << 21;
 const CALLS: [u8; 3] = [129, 131, 60];
 /// `IS_UNUSED` of Zend/zend_compile.h.
 const UNUSED: u8 = 0;
+
+/// `LOG_WARNING` of syslog.h.
+const LOG_WARNING: c_int = 4;
+
+unsafe extern "C" {
+    /// Of Zend/zend_exceptions.h: drops the exception that is on its way.
+    fn zend_clear_exception();
+    /// Of main/php.h: writes a line into PHP's error log.
+    fn php_log_err_with_severity(message: *const c_char, severity: c_int);
+}
 
 /// The frame of the function of ours that runs.
 fn frame<'a>() -> Option<&'a zend_execute_data> {
@@ -50,16 +60,21 @@ pub fn warn<T>(message: String, kept: T) -> Outcome<T> {
     report(E_WARNING, message, kept)
 }
 
-/// As [`warn`], of what may be meant: `E_USER_WARNING`.
+/// As [`warn`], of what may be meant: `E_USER_WARNING`. It fails no call: if a handler of errors makes an exception of it, as
+/// Laravel does, PHP's error log gets the message instead.
 pub fn advise<T>(message: String, kept: T) -> Outcome<T> {
     report(E_USER_WARNING, message, kept)
 }
 
 fn report<T>(level: u32, message: String, kept: T) -> Outcome<T> {
     let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
-    // SAFETY: the format takes this one string, which outlives the call. The number fits.
+    // SAFETY: the format takes this one string, which outlives the calls. The number fits. An exception is there to be cleared.
     let warned = try_catch(AssertUnwindSafe(|| unsafe {
         php_error_docref(std::ptr::null(), level as c_int, c"%s".as_ptr(), message.as_ptr());
+        if level == E_USER_WARNING && ExecutorGlobals::has_exception() {
+            zend_clear_exception();
+            php_log_err_with_severity(message.as_ptr(), LOG_WARNING);
+        }
     }));
     drop(message);
     if warned.is_err() {
