@@ -28,13 +28,13 @@ def test_a_decision_is_one_command_and_one_round_trip(worker: Worker, server: Se
         for _ in range(CALLS):
             assert worker.decide("consume", "trips", policy, "k", cost=1)["allowed"]
         # What runs inside the script is counted too: one look at the clock, one read, one write.
-        assert server.called() == {"evalsha": CALLS, "time": CALLS, "get": CALLS, "set": CALLS}
+        assert server.called() == {"evalsha": CALLS, "time": CALLS, "getrange": CALLS, "set": CALLS}
 
         # A lower cost than the last that was denied: that of one as high would be remembered.
         for cost in range(60 + CALLS, 60, -1):
             assert not worker.decide("consume", "trips", policy, "k", cost=cost)["allowed"]
             assert worker.decide("peek", "trips", policy, "k", cost=1)["allowed"]
-        assert server.called() == {"evalsha": 2 * CALLS, "time": 2 * CALLS, "get": 2 * CALLS}
+        assert server.called() == {"evalsha": 2 * CALLS, "time": 2 * CALLS, "getrange": 2 * CALLS}
 
         assert proxy.counts.requests - requests == 3 * CALLS
         assert proxy.counts.replies - replies == 3 * CALLS

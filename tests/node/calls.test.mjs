@@ -78,7 +78,7 @@ test('a decision is one command, whatever the number of rules', async (context) 
   // What the script itself calls is counted too: the time, one read and one write.
   assert.deepEqual(
     { ...counts, 'config|resetstat': '1' },
-    { evalsha: '10', time: '10', get: '10', set: '10', 'config|resetstat': '1' },
+    { evalsha: '10', time: '10', getrange: '10', set: '10', 'config|resetstat': '1' },
   )
 })
 

@@ -365,7 +365,9 @@ mod tests {
                     let stock = complete(&stock_stem(prefix, scope), key);
                     let mut request = [&stock, &b":take:{"[..]].concat();
                     encode_into(&mut request, key);
-                    [b"".as_slice(), b":holds", b":ledger"].map(|beside| add([&stock, beside].concat()));
+                    for behind in [b"".as_slice(), b":holds", b":ledger"] {
+                        add([&stock, behind].concat());
+                    }
                     add([&request, &b"}:id"[..]].concat());
                     for name in texts.iter().filter(|name| check_name(name).is_ok()) {
                         add(complete(&stem(prefix, "limit", name, scope), key));

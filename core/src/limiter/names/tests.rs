@@ -36,7 +36,9 @@ fn one_key_under_two_policies_within_a_period_is_warned_of_once_with_both_places
     for part in ["\"names-two\"", "\"alice\"", "100/minute (a.py:1)", "5/hour (b.py:2)", "two names"] {
         assert!(warning.contains(part), "{part}: {warning}");
     }
-    ["alice", "bob"].map(|key| [&loose, &strict].map(|limiter| charge(limiter, key)));
+    for key in ["alice", "bob"] {
+        [&loose, &strict].into_iter().for_each(|limiter| charge(limiter, key));
+    }
     assert_eq!(warnings("names-two"), [""; 0], "once");
 }
 
@@ -84,12 +86,12 @@ fn a_policy_whose_period_has_passed_is_not_warned_of() {
     let client = client("memory://names-later");
     let (old, new) = (at(&client, "names-later", "100/minute;2/s", "a"), at(&client, "names-later", "50/minute", "b"));
     let begins = 1_800_000_000_000_000;
-    testing::set_time(&client, Some(begins));
+    testing::set_time(&client, Some(begins)).unwrap();
     charge(&old, "k");
-    testing::set_time(&client, Some(begins + 60_000_000));
+    testing::set_time(&client, Some(begins + 60_000_000)).unwrap();
     charge(&new, "k");
     assert_eq!(warnings("names-later"), [""; 0]);
-    testing::set_time(&client, Some(begins + 119_000_000));
+    testing::set_time(&client, Some(begins + 119_000_000)).unwrap();
     charge(&old, "k");
     assert_eq!(warnings("names-later").len(), 1);
 }
