@@ -93,7 +93,7 @@ def test_two_policies_on_one_key_are_warned_of_once(
     policies = ("100/minute", "5/hour")
     expected = {policy: f"{file}:{line_of(policy)}" for policy in policies}
     # In either order: what was charged before the second limiter was made is not known.
-    assert dict([found.groups()[:2], found.groups()[2:]]) == expected
+    assert {found[1]: found[2], found[3]: found[4]} == expected
 
 
 @pytest.mark.parametrize("server", ["memory", "redis"])
