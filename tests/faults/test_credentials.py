@@ -187,7 +187,7 @@ class TestRights:
     def test_a_password_that_is_a_word_of_the_refusal_hides_no_other(
         self, worker: Worker, server: Server, password: str
     ) -> None:
-        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+del")
+        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+getrange", "+del")
         server.command("ACL", "SETUSER", "app", "on", f">{password}", *rights)
         worker.client(f"redis://app:{password}@127.0.0.1:{server.port}")
         answer = consume(worker)
@@ -215,7 +215,7 @@ class TestNames:
                     assert all(client["lib-ver"] for client in seen)
 
     def test_a_server_that_may_not_be_told_is_used_without(self, worker: Worker, server: Server) -> None:
-        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+set", "+del")
+        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+getrange", "+set", "+del")
         server.command("ACL", "SETUSER", "app", "on", f">{NEW}", *rights)
         worker.client(f"redis://app:{NEW}@127.0.0.1:{server.port}")
         admitted(worker)

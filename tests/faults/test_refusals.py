@@ -120,9 +120,9 @@ class TestLogin:
 
 
 class TestRights:
-    @pytest.mark.parametrize("command", ["evalsha", "time", "get", "set"])
+    @pytest.mark.parametrize("command", ["evalsha", "time", "getrange", "set"])
     def test_a_lacking_command_is_named(self, worker: Worker, server: Server, command: str) -> None:
-        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+set", "+del")
+        rights = ("resetkeys", "~ql:*", "nocommands", "+eval", "+evalsha", "+time", "+get", "+getrange", "+set", "+del")
         server.command("ACL", "SETUSER", "app", "on", f">{SECRET}", *rights, f"-{command}")
         url = with_login(server, f"app:{SECRET}")
         refused(worker, url, "not_permitted", f"'{command}'", f"+{command}", "ACL SETUSER")

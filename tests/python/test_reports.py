@@ -145,7 +145,7 @@ def test_the_end_of_the_interpreter_reports_what_is_left(url: str, prefix: str) 
 
 def test_a_refusal_is_told_once_and_harms_nothing(url: str, prefix: str) -> None:
     with redis.Redis.from_url(url) as server:
-        rights = ("+eval", "+evalsha", "+time", "+get", "+set", "+del", "+client|setname")
+        rights = ("+eval", "+evalsha", "+time", "+get", "+getrange", "+set", "+del", "+client|setname")
         server.execute_command(
             "ACL", "SETUSER", prefix, "on", ">secret", "resetkeys", f"~{prefix}:*", "nocommands", *rights
         )

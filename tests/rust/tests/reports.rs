@@ -311,7 +311,7 @@ fn a_user_who_may_not_add_reports_decides_as_before() {
     }
     let _all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let prefix = fresh_prefix("reports");
-    let rights = ["+eval", "+evalsha", "+time", "+get", "+set", "+del"];
+    let rights = ["+eval", "+evalsha", "+time", "+getrange", "+set", "+del"];
     let keys = format!("~{prefix}:*");
     command(
         url,

@@ -85,8 +85,14 @@ impl Exchange {
     /// The error of a call that was sent on and on.
     fn astray(&self, redirect: &Redirect) -> Error {
         let (server, other) = (self.server(), crate::base::error::shown(redirect.address.as_bytes()));
-        let message =
-            format!("{server} sends calls on to \"{other}\", and the call did not get through: look at CLUSTER SLOTS");
+        let cure = if redirect.once {
+            format!(
+                "their slot moves (ASK): wait; if it goes on, the move was broken off: end it with redis-cli --cluster fix {server}"
+            )
+        } else {
+            "compare CLUSTER SLOTS of both".to_owned()
+        };
+        let message = format!("{server} sends calls on to \"{other}\", and the call did not get through: {cure}");
         Error::new(Code::Unavailable, message)
     }
 
