@@ -43,7 +43,7 @@ fn used(feature: &str, urls: &[String], prefix: &str) -> Result<()> {
     let client = client(&urls[0], prefix);
     match feature {
         "everything" => limits(&client, "5/h"),
-        "policies with a `sliding-log`" => limits(&client, "sliding-log 5/h"),
+        "policies with a `sliding-log`, and others of their names" => limits(&client, "sliding-log 5/h"),
         "a database other than 0" => limits(&self::client(&format!("{}/1", urls[0]), prefix), "5/h"),
         "locks" => lock(&client),
         "`replicas_ack` of locks" => {
@@ -259,7 +259,8 @@ fn asked_on_the_way(url: &str, as_user: &str, prefix: &str) -> Result<()> {
     let done = limiter.consume(b"k", 1)?.run();
     // Whom it moves to is told first, so that there is always one who has it.
     for at in (0..nodes.len()).map(|n| (to + n) % nodes.len()) {
-        assert!(set(at, &["NODE", &id(to)]));
+        let answer = ask(&nodes[at], &["CLUSTER", "SETSLOT", &slot, "NODE", &id(to)]);
+        assert_eq!(answer, "+OK", "slot {slot} at {}", nodes[at]);
     }
     done.map(drop)
 }
