@@ -246,9 +246,9 @@ fn who_sells_what_another_opened_is_told_which_right_lacks() {
 fn asked_on_the_way(url: &str, as_user: &str, prefix: &str) -> Result<()> {
     let client = client(as_user, prefix);
     let limiter = client.limiter("moves", Policy::parse("5/h")?)?;
-    let key = String::from_utf8(limiter.redis_key(b"k")?).unwrap();
+    let key = String::from_utf8(limiter.redis_key(b"moves")?).unwrap();
     // The map is known before.
-    limiter.reset(b"k")?.run()?;
+    limiter.reset(b"moves")?.run()?;
     let nodes = nodes(url);
     let slot = ask(&nodes[0], &["CLUSTER", "KEYSLOT", &key]).trim_start_matches(':').to_owned();
     let set = |at: usize, words: &[&str]| ask(&nodes[at], &[&["CLUSTER", "SETSLOT", &slot], words].concat()) == "+OK";
@@ -256,12 +256,15 @@ fn asked_on_the_way(url: &str, as_user: &str, prefix: &str) -> Result<()> {
     let from = (0..nodes.len()).find(|at| set(*at, &["MIGRATING", &id((at + 1) % nodes.len())])).unwrap();
     let to = (from + 1) % nodes.len();
     assert!(set(to, &["IMPORTING", &id(from)]));
-    let done = limiter.consume(b"k", 1)?.run();
+    let done = limiter.consume(b"moves", 1)?.run();
     // Whom it moves to is told first, so that there is always one who has it.
     for at in (0..nodes.len()).map(|n| (to + n) % nodes.len()) {
         let answer = ask(&nodes[at], &["CLUSTER", "SETSLOT", &slot, "NODE", &id(to)]);
         assert_eq!(answer, "+OK", "slot {slot} at {}", nodes[at]);
     }
+    // A server that has keys of a slot does not give it away: the next move begins without them.
+    let all = self::client(url, prefix).limiter("moves", Policy::parse("5/h")?)?;
+    all.reset(b"moves")?.run()?;
     done.map(drop)
 }
 
