@@ -246,7 +246,7 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-script bench-top scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-partition bench-script bench-top scale survive docs scripts
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -295,6 +295,9 @@ bench-metrics: build ## Measures what counting costs: decisions a second with it
 bench-top: setup ## Measures how long `quotalock top` takes on 100,000 keys, next to plain reading
 	cargo build --quiet --release -p quotalock-cli
 	$(PYTHON) bench/top.py
+
+bench-partition: build ## Measures how long clients need to follow a promotion while the old primary is cut off
+	$(PYTHON) bench/partition.py
 
 bench-script: build-core ## Measures what a decision costs the server, beside a script written by hand
 	$(PYTHON) bench/script.py
