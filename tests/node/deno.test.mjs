@@ -143,10 +143,15 @@ test('a process goes on after many workers whose calls were under way, and losse
     const lock = await client.lock('l', { ${LEASE}, renew: false, waitMs: 60_000 })
     kept.push(lock, lock.signal)`,
   )
-  const sockets = () =>
-    readdirSync(`/proc/${child.pid}/fd`).filter((fd) =>
-      readlinkSync(`/proc/${child.pid}/fd/${fd}`).startsWith('socket:'),
-    ).length
+  /** @param {string} fd */
+  const isSocket = (fd) => {
+    try {
+      return readlinkSync(`/proc/${child.pid}/fd/${fd}`).startsWith('socket:')
+    } catch {
+      return false // It was closed meanwhile.
+    }
+  }
+  const sockets = () => readdirSync(`/proc/${child.pid}/fd`).filter(isSocket).length
   await play()
   const first = sockets()
   for (let i = 0; i < 20; i++) {
