@@ -1,6 +1,7 @@
 -- Reads all that a value says: of each rule a record, then the log, the block, the holds. Included in migrate.
 -- A record: kind (the algorithm's id), index, name, limit, period, capacity, words; `whole`, its period as it was given; of a
--- bucket the slot of its share in holds; with a log the time of its last own charge.
+-- bucket the slot of its share in holds; with a log the time of its last own charge; `given`, whether a rule of another
+-- policy began with it: its id is larger by GIVEN then.
 --[log]
 value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
 next, sum, last, room, base = 0, 0, 0, 0, 0
@@ -8,11 +9,13 @@ next, sum, last, room, base = 0, 0, 0, 0, 0
 local total = string.byte(value, 4) or 0
 foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > MOST_RECORDS
 for index = 1, foreign and 0 or total do
-  local kind = string.byte(value, position)
+  local id = string.byte(value, position) or 0
+  local kind, given = id % GIVEN, id >= GIVEN
   local size = sizes[kind]
-  foreign = not size or position + size > #value + 1
+  foreign = not size or given and is_log[kind] or position + size > #value + 1
   if foreign then break end
-  local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+  local record = {kind = kind, index = index, given = given}
+  record.name = string.char(kind) .. string.sub(value, position + 1, position + size - 1)
   local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
   record.whole = period
   foreign = limit == 0 or limit > MOST or period == 0 or period > LONGEST or capacity == 0 or capacity > MOST

@@ -10,9 +10,8 @@ for _, rule in ipairs(list) do
 end
 head = heading .. struct.pack(format, unpack(numbers))
 --[end]
-if other_count > 0 then
-  head = string.sub(heading, 1, 3) .. string.char(ALL_COUNT + other_count) .. string.sub(heading, 5) .. other_names
-    .. string.sub(head, #heading + 1)
+if names then
+  head = string.sub(heading, 1, 3) .. string.char(ALL_COUNT + other_count) .. names .. string.sub(head, #heading + 1)
   for _, record in ipairs(others) do
     local kind, words = record.kind, record.words
     --* aside

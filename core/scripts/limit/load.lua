@@ -23,7 +23,7 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --> constants
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
-local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
+local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
 local value
 -- Only what stands before the log, which may be long, also that of another policy.
 --[log]

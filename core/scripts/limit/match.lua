@@ -1,7 +1,8 @@
 -- Which rule takes over which record. Included in migrate; sets `sources`, and what is kept for another policy.
 -- Every rule takes over what its name says; else what counts alike: without a log the same algorithm and period, of buckets the
--- same rate and capacity. Else it begins with what the first other one of the same algorithm counts, which stays for its policy;
--- with a log, with what the one with the longest memory counts. What counts alike is charged alike, so one record is enough.
+-- same rate and capacity. Else it begins with what the first other one of the same algorithm counts, which stays for its policy
+-- and is marked: no other rule begins with it. With a log it begins with what the one with the longest memory counts. What counts
+-- alike is charged alike, so one record is enough.
 local rules = {}
 --[each]
 rules[N_1] = {name = NAME_1, kind = ID_1, limit = limit_1, period = period_1, capacity = TOP_1}
@@ -20,9 +21,9 @@ for pass = 1, 3 do
       if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
         sources[r], record.named = record, true
       elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
-        and not record.own and not record.taken and not record.copied then
+        and not record.own and not record.given and not record.copied then
         -- Written down, it lives as long as the rule of now has it; until then it may be gone when it would have been.
-        sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+        sources[r], record.given, ends, dirty = record, true, ends or {}, true
         ends[r] = record.stop
       end
     end
@@ -60,12 +61,20 @@ while #others > MOST_OTHERS do
   end
   table.remove(others, first)
 end
-for r in ipairs(rules) do layout[r] = sources[r] or false end
+names = ''
+local function add_name(name, given)
+  names = names .. (given and string.char(string.byte(name) + GIVEN) .. string.sub(name, 2) or name)
+end
+for r, rule in ipairs(rules) do
+  layout[r] = sources[r] or false
+  add_name(rule.name, sources[r] and sources[r].own and sources[r].given)
+end
 for _, record in ipairs(others) do
-  layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+  layout[#layout + 1], other_size = record, other_size + #record.name + 8 * #record.words
+  add_name(record.name, record.given)
   others_until = math.max(others_until, record.stop)
   --[plain]
   if is_log[record.kind] then other_log = log end
   --[end]
 end
-other_count, other_size = #others, other_size + #other_names
+other_count = #others

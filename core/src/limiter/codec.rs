@@ -22,6 +22,8 @@ pub(super) const PREFIX: usize = 1024;
 pub(super) const MOST_OTHERS: usize = 10;
 /// How many rules a state has: those of a policy, and of others.
 pub(super) const MOST: u8 = 20;
+/// What the id of a rule is larger by if a rule of another policy began with its count.
+pub(super) const GIVEN: u8 = 128;
 /// How many bytes a number of a name takes.
 const NAME_NUMBER: usize = 7;
 
@@ -35,7 +37,7 @@ pub(super) fn name_size(definition: &Definition) -> usize {
 pub(super) fn heading(policy: &Policy) -> Vec<u8> {
     let mut heading = MAGIC.to_vec();
     heading.push(policy.rules().len() as u8);
-    policy.rules().iter().for_each(|rule| heading.extend_from_slice(&Name::of(rule).bytes()));
+    policy.rules().iter().for_each(|rule| heading.extend_from_slice(&Name::of(rule).bytes(false)));
     heading
 }
 
@@ -58,8 +60,8 @@ impl Name {
         self.algorithm.definition()
     }
 
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![self.definition().id];
+    fn bytes(&self, given: bool) -> Vec<u8> {
+        let mut bytes = vec![self.definition().id + if given { GIVEN } else { 0 }];
         let numbers = [self.limit, self.period, self.capacity];
         for number in &numbers[..self.definition().arguments().len()] {
             bytes.extend_from_slice(&number.to_le_bytes()[..NAME_NUMBER]);
@@ -101,6 +103,8 @@ pub(super) struct Record {
     kept: bool,
     /// Whether it charged nothing itself yet.
     copied: bool,
+    /// Whether a rule of another policy began with it. No other one does then.
+    given: bool,
     /// With a log, when it was last charged by its own policy.
     own_last: u64,
     /// Whether that was stored in place of the time of its first entry.
@@ -187,6 +191,8 @@ pub(super) struct Placed {
     pub words: Words,
     /// Which record they are from.
     pub source: Option<usize>,
+    /// Whether a rule of another policy began with that one, which is this rule's own.
+    pub given: bool,
     /// The rate with which they were kept, if it was another, and until when.
     pub kept: Option<(Rate, u64)>,
 }
@@ -205,8 +211,8 @@ impl Others {
         self.records.len()
     }
 
-    pub fn names(&self) -> Vec<u8> {
-        self.records.iter().flat_map(|record| record.name.bytes()).collect()
+    fn names(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.records.iter().map(|record| record.name.bytes(record.given))
     }
 
     pub fn words(&self) -> Vec<u8> {
@@ -243,13 +249,13 @@ impl Others {
 }
 
 /// Gives each rule what it begins with: the record that names it; else the first one that counts as it does. Else it begins with
-/// what the first other one of the same algorithm counts; with a log, with what the one with the longest memory counts, else at
-/// the log's end.
-pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64) -> Vec<Placed> {
+/// what the first other one of the same algorithm counts, and no other rule does so after it; with a log, with what the one with
+/// the longest memory counts, else at the log's end.
+pub(super) fn place(policy: &Policy, records: &mut [Record], log_end: u64, now: u64) -> Vec<Placed> {
     let rules = policy.rules();
     let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
     let own: Vec<bool> = records.iter().map(|record| record.is_own(policy)).collect();
-    let (mut named, mut taken) = (vec![false; records.len()], vec![false; records.len()]);
+    let mut named = vec![false; records.len()];
     for pass in 1..=3 {
         for (rule, place) in rules.iter().zip(&mut placed).filter(|(_, place)| place.is_none()) {
             let definition = rule.algorithm().definition();
@@ -258,23 +264,29 @@ pub(super) fn place(policy: &Policy, records: &[Record], log_end: u64, now: u64)
                 2 => record.name.counts_as(rule),
                 _ => {
                     let alike = record.name.algorithm == rule.algorithm() && !definition.has_log();
-                    alike && record.stop > now && !own[*s] && !taken[*s] && !record.copied
+                    alike && record.stop > now && !own[*s] && !record.given && !record.copied
                 }
             };
             if let Some((s, record)) = records.iter().enumerate().find(fits) {
                 let kept = (pass == 3).then(|| (record.name.rate(), record.stop));
-                *place = Some(Placed { words: record.words, source: Some(s), kept });
-                if pass == 3 { taken[s] = true } else { named[s] = true }
+                *place = Some(Placed { words: record.words, source: Some(s), given: pass < 3 && record.given, kept });
+                if pass == 3 { records[s].given = true } else { named[s] = true }
             } else if let Some(logged) = definition.log.as_ref().filter(|_| pass == 3) {
                 let counted = |s: usize| records[s].counted().filter(|counted| *counted > 0);
                 let longest = (0..records.len()).filter_map(|s| Some((counted(s)?, Reverse(s)))).max();
                 let words = longest.map_or_else(|| (logged.beginning)(log_end), |(_, Reverse(s))| records[s].words);
-                *place = Some(Placed { words, source: longest.map(|(_, Reverse(s))| s), kept: None });
+                *place = Some(Placed { words, source: longest.map(|(_, Reverse(s))| s), given: false, kept: None });
             }
         }
     }
-    let fresh = Placed { words: Words::default(), source: None, kept: None };
+    let fresh = Placed { words: Words::default(), source: None, given: false, kept: None };
     placed.into_iter().map(|place| place.unwrap_or(fresh)).collect()
+}
+
+/// What a state begins with: the names of its rules, then of those that are kept for other policies.
+pub(super) fn names(policy: &Policy, placed: &[Placed], others: &Others) -> Vec<u8> {
+    let own = policy.rules().iter().zip(placed).map(|(rule, place)| Name::of(rule).bytes(place.given));
+    own.chain(others.names()).flatten().collect()
 }
 
 /// What no rule took over as its own, and counts as none, is kept for its policy; of too many those that end last.
@@ -316,8 +328,13 @@ impl Reader<'_> {
         Some(byte)
     }
 
-    fn name(&mut self) -> Option<Name> {
-        let algorithm = Algorithm::by_id(self.byte()?)?;
+    /// What a rule says, and whether a rule of another policy began with its count.
+    fn name(&mut self) -> Option<(Name, bool)> {
+        let id = self.byte()?;
+        let (algorithm, given) = (Algorithm::by_id(id % GIVEN)?, id >= GIVEN);
+        if given && algorithm.definition().has_log() {
+            return None;
+        }
         let mut numbers = [0; 3];
         for number in &mut numbers[..algorithm.definition().arguments().len()] {
             let mut bytes = [0; 8];
@@ -328,7 +345,7 @@ impl Reader<'_> {
         let [limit, period, capacity] = numbers;
         let capacity = if algorithm.definition().has_capacity() { capacity } else { limit };
         let sound = [limit, capacity].iter().all(|n| (1..=MAX_LIMIT).contains(n)) && (1..=MAX_PERIOD).contains(&period);
-        sound.then_some(Name { algorithm, limit, period, capacity })
+        sound.then_some((Name { algorithm, limit, period, capacity }, given))
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
@@ -367,14 +384,14 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
     let text = &value[..value.len().min(PREFIX)];
     let mut reader = Reader { whole: value, text, position: MAGIC.len() };
     let count = reader.byte().filter(|count| (1..=MOST).contains(count))?;
-    let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<Name>>>()?;
+    let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<(Name, bool)>>>()?;
     let (mut parsed, mut blocked) = (Parsed::default(), false);
-    for name in names {
+    for (name, given) in names {
         let mut words = Words::default();
         for word in &mut words[..name.definition().words.len()] {
             [*word] = reader.numbers()?;
         }
-        parsed.records.push(Record { name, words, stop: 0, kept: false, copied: false, own_last: 0, aside: false });
+        parsed.records.push(Record { name, words, stop: 0, kept: false, copied: false, given, own_last: 0, aside: false });
     }
     while let Some(id) = reader.byte() {
         match id {

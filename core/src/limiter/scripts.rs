@@ -42,6 +42,7 @@ const CONSTANTS: &Constants = &[
     ("MOST_RULES", MAX_RULES as u64),
     ("MOST_RECORDS", codec::MOST as u64),
     ("MOST_OTHERS", codec::MOST_OTHERS as u64),
+    ("GIVEN", codec::GIVEN as u64),
     ("PREFIX", codec::PREFIX as u64),
     ("BLOCK_RECORD", codec::BLOCK as u64),
     ("LOG_RECORD", codec::LOG as u64),

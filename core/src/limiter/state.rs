@@ -27,6 +27,8 @@ pub(super) struct State<'a> {
     pub holds: Holds,
     /// Rules that another policy of this name has.
     others: Others,
+    /// The names of the rules, those of other policies too.
+    names: Vec<u8>,
     /// When what a rule took over from one of another rate may be gone, as long as it is not written down.
     ends: Vec<Option<u64>>,
     /// Whether a value stood at the key.
@@ -60,7 +62,7 @@ impl<'a> State<'a> {
             let entries = Entries { log: &log, space: Some(space), key };
             parsed.records.iter_mut().for_each(|record| record.restore(&entries));
         }
-        let placed = codec::place(policy, &parsed.records, log.next, now);
+        let placed = codec::place(policy, &mut parsed.records, log.next, now);
         let others = codec::others(policy, &parsed.records);
         let layout = codec::layout(policy, &placed, &parsed.records, &others);
         let mut state = State {
@@ -77,6 +79,7 @@ impl<'a> State<'a> {
             foreign,
             dirty: foreign || back,
             ends: placed.iter().map(|rule| rule.kept.map(|(_, stop)| stop)).collect(),
+            names: codec::names(policy, &placed, &others),
             others,
         };
         state.holds.arrange(&layout, policy.rules().len());
@@ -284,9 +287,9 @@ impl<'a> State<'a> {
 
     /// All that stands before the log.
     fn head(&self) -> Vec<u8> {
-        let mut head = codec::heading(self.policy);
-        head[MAGIC.len()] += self.others.count() as u8;
-        head.extend_from_slice(&self.others.names());
+        let mut head = MAGIC.to_vec();
+        head.push((self.words.len() + self.others.count()) as u8);
+        head.extend_from_slice(&self.names);
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
             put_numbers(&mut head, &words[..of(rule).words.len()]);
         }

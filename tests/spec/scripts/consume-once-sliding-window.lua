@@ -81,7 +81,7 @@ local function share(a, b, c)
 end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
-local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
+local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
 local value
 value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
 if value == '' then value = nil end
@@ -98,11 +98,13 @@ if value then
   local total = string.byte(value, 4) or 0
   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
   for index = 1, foreign and 0 or total do
-   local kind = string.byte(value, position)
+   local id = string.byte(value, position) or 0
+   local kind, given = id % 128, id >= 128
    local size = sizes[kind]
-   foreign = not size or position + size > #value + 1
+   foreign = not size or given and is_log[kind] or position + size > #value + 1
    if foreign then break end
-   local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+   local record = {kind = kind, index = index, given = given}
+   record.name = string.char(kind) .. string.sub(value, position + 1, position + size - 1)
    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
    record.whole = period
    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
@@ -213,8 +215,8 @@ if value then
      if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
       sources[r], record.named = record, true
      elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
-      and not record.own and not record.taken and not record.copied then
-      sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+      and not record.own and not record.given and not record.copied then
+      sources[r], record.given, ends, dirty = record, true, ends or {}, true
       ends[r] = record.stop
      end
     end
@@ -232,13 +234,21 @@ if value then
    end
    table.remove(others, first)
   end
-  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  names = ''
+  local function add_name(name, given)
+   names = names .. (given and string.char(string.byte(name) + 128) .. string.sub(name, 2) or name)
+  end
+  for r, rule in ipairs(rules) do
+   layout[r] = sources[r] or false
+   add_name(rule.name, sources[r] and sources[r].own and sources[r].given)
+  end
   for _, record in ipairs(others) do
-   layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+   layout[#layout + 1], other_size = record, other_size + #record.name + 8 * #record.words
+   add_name(record.name, record.given)
    others_until = math.max(others_until, record.stop)
    if is_log[record.kind] then other_log = log end
   end
-  other_count, other_size = #others, other_size + #other_names
+  other_count = #others
   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
   buckets = 0
   for n, record in ipairs(layout) do
@@ -401,9 +411,8 @@ if write then
   end
   local head
   head = heading .. struct.pack('<I8I8I8', last_1, current_1, previous_1)
-  if other_count > 0 then
-   head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. string.sub(heading, 5) .. other_names
-    .. string.sub(head, #heading + 1)
+  if names then
+   head = string.sub(heading, 1, 3) .. string.char(1 + other_count) .. names .. string.sub(head, #heading + 1)
    for _, record in ipairs(others) do
     local kind, words = record.kind, record.words
     if kind == 5 then -- sliding-log

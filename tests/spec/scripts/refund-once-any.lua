@@ -137,7 +137,7 @@ for _, rule in ipairs(list) do
 end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', usual_holds, 0, 0, 0, 0
-local other_count, other_names, other_size, others_until, others, other_log, ends = 0, '', 0, 0, nil, nil, nil
+local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
 local value
 if with_log then
  value = redis.call('GETRANGE', KEYS[1], '0', usual_size - 1)
@@ -180,11 +180,13 @@ end
   local total = string.byte(value, 4) or 0
   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
   for index = 1, foreign and 0 or total do
-   local kind = string.byte(value, position)
+   local id = string.byte(value, position) or 0
+   local kind, given = id % 128, id >= 128
    local size = sizes[kind]
-   foreign = not size or position + size > #value + 1
+   foreign = not size or given and is_log[kind] or position + size > #value + 1
    if foreign then break end
-   local record = {kind = kind, index = index, name = string.sub(value, position, position + size - 1)}
+   local record = {kind = kind, index = index, given = given}
+   record.name = string.char(kind) .. string.sub(value, position + 1, position + size - 1)
    local limit, period, capacity = struct.unpack(is_bucket[kind] and '<I7I7I7' or '<I7I7', record.name, 2)
    record.whole = period
    foreign = limit == 0 or limit > 2^52 or period == 0 or period > 3153600000000000 or capacity == 0 or capacity > 2^52
@@ -320,8 +322,8 @@ end
      if pass == 1 and record.name == rule.name and not record.named or pass == 2 and counts_alike(record, rule) then
       sources[r], record.named = record, true
      elseif pass == 3 and record.kind == rule.kind and record.stop > now and not is_log[rule.kind]
-      and not record.own and not record.taken and not record.copied then
-      sources[r], record.taken, ends, dirty = record, true, ends or {}, true
+      and not record.own and not record.given and not record.copied then
+      sources[r], record.given, ends, dirty = record, true, ends or {}, true
       ends[r] = record.stop
      end
     end
@@ -352,15 +354,23 @@ end
    end
    table.remove(others, first)
   end
-  for r in ipairs(rules) do layout[r] = sources[r] or false end
+  names = ''
+  local function add_name(name, given)
+   names = names .. (given and string.char(string.byte(name) + 128) .. string.sub(name, 2) or name)
+  end
+  for r, rule in ipairs(rules) do
+   layout[r] = sources[r] or false
+   add_name(rule.name, sources[r] and sources[r].own and sources[r].given)
+  end
   for _, record in ipairs(others) do
-   layout[#layout + 1], other_names, other_size = record, other_names .. record.name, other_size + 8 * #record.words
+   layout[#layout + 1], other_size = record, other_size + #record.name + 8 * #record.words
+   add_name(record.name, record.given)
    others_until = math.max(others_until, record.stop)
   if not with_log then
     if is_log[record.kind] then other_log = log end
   end
   end
-  other_count, other_size = #others, other_size + #other_names
+  other_count = #others
   local moved, old_size, nothing = #layout ~= #records, hold_size, string.rep('\0', 16)
   buckets = 0
   for n, record in ipairs(layout) do
@@ -850,9 +860,8 @@ if with_log then
      for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
     end
     head = heading .. struct.pack(format, unpack(numbers))
-    if other_count > 0 then
-     head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-      .. string.sub(head, #heading + 1)
+    if names then
+     head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. names .. string.sub(head, #heading + 1)
      for _, record in ipairs(others) do
       local kind, words = record.kind, record.words
       if kind == 5 then -- sliding-log
@@ -870,9 +879,8 @@ if with_log then
      for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
     end
     head = heading .. struct.pack(format, unpack(numbers))
-    if other_count > 0 then
-     head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-      .. string.sub(head, #heading + 1)
+    if names then
+     head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. names .. string.sub(head, #heading + 1)
      for _, record in ipairs(others) do
       local kind, words = record.kind, record.words
       if kind == 5 then -- sliding-log
@@ -897,9 +905,8 @@ if not with_log then
     for _, word in ipairs(word_names[rule.id]) do numbers[#numbers + 1] = rule[word] end
    end
    head = heading .. struct.pack(format, unpack(numbers))
-   if other_count > 0 then
-    head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. string.sub(heading, 5) .. other_names
-     .. string.sub(head, #heading + 1)
+   if names then
+    head = string.sub(heading, 1, 3) .. string.char(#list + other_count) .. names .. string.sub(head, #heading + 1)
     for _, record in ipairs(others) do
      local kind, words = record.kind, record.words
      if kind == 5 then -- sliding-log
