@@ -31,7 +31,8 @@ class Count:
     """What one rule has counted.
 
     `rule` is the one that it was last kept by, `charged` the time of its last charge, `moved` whether the last look
-    found what a denial must write down, `owed` what reservations give back that ended while another policy was asked.
+    found what a denial must write down, `owed` what reservations give back that ended while another policy was asked, `given`
+    whether a rule of another policy began with it, which happens once.
 
     Question: as of when does another rule take over what was counted? Answer: as of the last charge. Until a call
     writes that down, it may all be over when it would have been; that is `expires`.
@@ -41,6 +42,7 @@ class Count:
         self.rule = rule
         self.charged = 0
         self.moved = False
+        self.given = False
         self.expires: int | None = None
         self.owed: list[tuple[str, int, int]] = []
 
@@ -52,7 +54,7 @@ class Count:
         if not alike(self.rule, rule):
             found.expires = None if writes else found.over()
             found.carry(rule, more)
-            found.moved = True
+            found.moved, found.given = True, False
         found.rule = rule
         had = found.holding()
         found.settle(now)

@@ -220,8 +220,8 @@ def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count |
     """What each rule begins with, and the places of what is kept for other policies.
 
     A rule is itself, with all that its text says; rules that are alike share a count. A new rule begins with what
-    another of its algorithm counts that is nobody's here, which stays for the other. A new log begins with what the
-    log with the longest memory counts.
+    another of its algorithm counts that is nobody's here, which stays for the other, and is given to no other rule
+    after that. A new log begins with what the log with the longest memory counts.
     """
     mine: dict[int, int] = {}
     for place, rule in enumerate(policy):
@@ -230,15 +230,13 @@ def matched(counts: list[Count], policy: Policy, now: int) -> tuple[list[Count |
         if found:
             mine[place] = found[0]
     others = [other for other, count in enumerate(counts) if not any(alike(count.rule, rule) for rule in policy)]
-    taken = list(others)
     for place, rule in enumerate(policy):
         if place in mine or rule.algorithm == "sliding-log":
             continue
-        for other in taken:
+        for other in others:
             count = counts[other]
-            if count.rule.algorithm == rule.algorithm and count.over() > now and count.begun():
-                mine[place] = other
-                taken.remove(other)
+            if count.rule.algorithm == rule.algorithm and count.over() > now and count.begun() and not count.given:
+                mine[place], count.given = other, True
                 break
     begins: list[Count | None] = [counts[mine[place]] if place in mine else None for place in range(len(policy))]
     logs = [count for count in counts if isinstance(count, SlidingLog)]

@@ -473,6 +473,20 @@ MUTANTS = [
         ),
     ),
     Mutant(
+        "a count is handed over at each rest of another policy",
+        f"{LUA}/limit/match.lua",
+        "not record.own and not record.given and",
+        "not record.own and",
+        Edit(f"{RUST}/limiter/codec.rs", "!own[*s] && !record.given &&", "!own[*s] &&"),
+    ),
+    Mutant(
+        "that a count was handed over is forgotten at its next call",
+        f"{LUA}/limit/match.lua",
+        "sources[r].own and sources[r].given",
+        "false",
+        Edit(f"{RUST}/limiter/codec.rs", "given: pass < 3 && record.given", "given: false"),
+    ),
+    Mutant(
         "a rule is known by its period",
         f"{LUA}/limit/match.lua",
         "pass == 1 and record.name == rule.name and",

@@ -391,7 +391,16 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
         for word in &mut words[..name.definition().words.len()] {
             [*word] = reader.numbers()?;
         }
-        parsed.records.push(Record { name, words, stop: 0, kept: false, copied: false, given, own_last: 0, aside: false });
+        parsed.records.push(Record {
+            name,
+            words,
+            stop: 0,
+            kept: false,
+            copied: false,
+            given,
+            own_last: 0,
+            aside: false,
+        });
     }
     while let Some(id) = reader.byte() {
         match id {

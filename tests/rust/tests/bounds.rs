@@ -258,6 +258,46 @@ fn whatever_policies_alternate_each_keeps_its_bound() {
     }
 }
 
+/// What the busy policy counts is handed over once for each of its rules, whoever calls first: never again after a rest.
+#[test]
+fn a_policy_that_rests_is_admitted_at_each_visit() {
+    const SECOND: u64 = 1_000_000;
+    let pairs = [
+        ("fixed-window 5000/day", "fixed-window 5/minute"),
+        ("calendar-window 5000/day", "calendar-window 5/minute"),
+        ("sliding-window 5000/day", "sliding-window 5/minute"),
+        ("token-bucket 5000/day", "token-bucket 5/minute"),
+        ("fixed-window 90000/day;fixed-window 1000/hour", "fixed-window 5/minute"),
+    ];
+    for (name, url) in stores() {
+        for (busy, rare) in pairs {
+            for rare_is_first in [false, true] {
+                let client = client(&url, &fresh_prefix("rest"));
+                let [busy, rare] = [busy, rare].map(|text| Policy::parse(text).unwrap());
+                let limiters = [&busy, &rare].map(|policy| client.limiter("bound", policy.clone()).unwrap());
+                if rare_is_first {
+                    assert!(consume(&client, &limiters[1], START, 1).allowed, "{name}: {rare}");
+                }
+                let (mut visits, mut denied) = (0, 0);
+                // The busy one calls every 20 seconds, the other one every 200 seconds, once the first one counts much.
+                for call in 0..400 {
+                    let now = START + call * 20 * SECOND;
+                    assert!(consume(&client, &limiters[0], now, 1).allowed, "{name}: {busy}");
+                    if call >= 50 && call % 10 == 0 {
+                        visits += 1;
+                        denied += usize::from(!consume(&client, &limiters[1], now, 1).allowed);
+                    }
+                }
+                let most = busy.rules().len();
+                assert!(
+                    denied <= most && visits > 30,
+                    "{name}: {rare} denied {denied} of {visits} times beside {busy}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn the_bound_of_a_sliding_window_is_reached() {
     for (name, url) in stores() {
