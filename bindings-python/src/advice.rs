@@ -2,25 +2,28 @@
 
 use std::ffi::CString;
 
-use pyo3::exceptions::PyUserWarning;
+use pyo3::exceptions::{PyException, PyUserWarning};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::unkept;
 
-/// Warns the caller of a decision, as `warnings.warn` does.
+/// Warns the caller of a decision, as `warnings.warn` does. The caller gets the decision nevertheless: it was charged, and may hold a
+/// reservation. A warning of which a filter makes an exception goes to `sys.unraisablehook`.
 ///
 /// # Errors
-/// The warning, if a filter makes an exception of it.
+/// What is no `Exception`, such as Ctrl-C while the warning is written.
 #[inline]
 pub fn warn(py: Python<'_>) -> PyResult<()> {
-    match quotalock::limiter_warning() {
-        None => Ok(()),
-        Some(message) => {
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(message).unwrap_or_default(), 1)
-        }
+    let Some(message) = quotalock::limiter_warning() else { return Ok(()) };
+    let category = py.get_type::<PyUserWarning>();
+    match PyErr::warn(py, &category, &CString::new(message).unwrap_or_default(), 1) {
+        Err(error) if error.is_instance_of::<PyException>(py) => error.write_unraisable(py, None),
+        Err(error) => return Err(error),
+        Ok(()) => {}
     }
+    Ok(())
 }
 
 /// As [`warn`], where nobody called: a loop has answers.

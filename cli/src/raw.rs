@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use quotalock::places::Place;
 use quotalock::{Client, Options};
 use redis::{Cmd, FromRedisValue, Value, cmd};
 
@@ -88,13 +89,14 @@ fn owner_of<'a>(servers: &'a mut Servers, key: &[u8]) -> Result<&'a mut Node, Fa
             Err(refusal) => refused = Some(refusal),
         }
     }
-    match found.and_then(|at| servers.primaries().nth(at)) {
-        Some(node) => Ok(node),
-        None => Err(refused.map_or_else(nowhere, Failure::from)),
-    }
+    let failure = refused.map_or_else(|| nowhere(servers.only.as_ref()), Failure::from);
+    found.and_then(|at| servers.primaries().nth(at)).ok_or(failure)
 }
 
-fn nowhere() -> Failure {
+fn nowhere(only: Option<&Place>) -> Failure {
+    if let Some(place) = only {
+        return place.in_cluster().into();
+    }
     let message = "no server has the key's slot now: try again when the cluster has settled".into();
     Failure { exit: Exit::NoServer, code: "unavailable", message }
 }

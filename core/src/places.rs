@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::base::endpoint::sentinels::Watched;
 use crate::base::endpoint::{Address, Endpoint, Seeds, Server};
 use crate::base::error::{Code, Error, Result};
+use crate::call::refusal;
 
 /// What a URL names.
 #[derive(Clone, Debug)]
@@ -87,6 +88,11 @@ impl Place {
             // `Target` gives none of these out.
             Address::Watched(_) => Reach::Unix(Path::new("")),
         }
+    }
+
+    /// The error of a call to this server, which is a node of a cluster, by a URL of one server.
+    pub fn in_cluster(&self) -> Error {
+        refusal::is_cluster(&self.0.to_string())
     }
 
     /// Who we log in as; none is the default user.

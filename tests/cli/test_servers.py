@@ -9,7 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+import quotalock as package
 from clock_steps import ClockSteps
+from cluster import Cluster
 from command import Program
 from member import Member, until
 from program import free_port
@@ -100,3 +102,50 @@ def test_a_replica_without_its_primary_is_told(quotalock: Program) -> None:
         link("down")
         found = quotalock("doctor", "--json", url=replica.url)
         assert (found.code, found.kinds()) == (1, {"replication"})
+
+
+# What looks at keys: of one node it would see a part.
+LOOKING = (
+    ("top", "--once"),
+    ("top", "--once", "--keys"),
+    ("locks",),
+    ("inspect", "api", "k0"),
+    ("inspect", "job0"),
+    ("doctor", "--watch", "0"),
+    ("doctor", "--fix", "--yes"),
+    ("unblock", "api", "k0"),
+    ("block", "api", "k0", "--for", "1m"),
+    ("stock", "shoes"),
+    ("cache", "pages", "k0"),
+    ("serve", "--listen", "127.0.0.1:0"),
+)
+
+
+def test_a_node_of_a_cluster_is_refused_by_the_url_of_one_server(quotalock: Program) -> None:
+    with Cluster(replicas=3, timeout_ms=60_000) as cluster, package.Client(cluster.url, timeout=10.0) as client:
+        limiter = client.limiter("api", "5/hour")
+        assert all(limiter.consume(f"k{number}") and client.lock(f"job{number}").acquire() for number in range(9))
+        keys = [f"k{number}" for number in range(9)]
+        first, second = cluster.primaries()[:2]
+        follower = cluster.replicas_of(first)[0]
+        second.ask("ACL", "SETUSER", "limited", "on", ">geheim", "~*", "&*", "+@all", "-cluster")
+        urls = {node.address: node.url for node in (first, second, follower)}
+        urls[second.address + " limited"] = f"redis://limited:geheim@{second.address}"
+        for name, url in urls.items():
+            node = name.split()[0]
+            refused = f"quotalock: {node} is a node of a Redis Cluster: use redis+cluster:// in the url (unavailable)"
+            # What every call for a key of another node says.
+            charged = [quotalock("consume", "api", key, "--policy", "5/hour", url=url) for key in keys]
+            assert {(ended.code, ended.error.strip()) for ended in charged if ended.code != 0} == {(3, refused)}
+            for words in LOOKING:
+                ended = quotalock(*words, url=url)
+                assert (ended.code, ended.out, ended.error.strip()) == (3, "", refused), words
+
+
+def test_a_cluster_of_one_server_is_whole(quotalock: Program) -> None:
+    with Cluster(primaries=1, timeout_ms=60_000) as cluster:
+        (node,) = cluster.primaries()
+        with package.Client(node.url, timeout=10.0) as client, client.lock("job"):
+            for words in (("top", "--once"), ("locks",), ("inspect", "job"), ("doctor", "--watch", "0")):
+                ended = quotalock(*words, url=node.url)
+                assert (ended.code, ended.error) == (0, ""), words

@@ -22,8 +22,30 @@ TESTS = (
     "test_simulate",
     "test_explain",
     "test_top",
+    "test_servers",
 )
 MUTANTS = [
+    Mutant(
+        "a node of a cluster is taken for a server of its own",
+        "cli/src/server/mod.rs",
+        'if self.field("cluster_enabled") != Some("1") {',
+        "if true {",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a node of a cluster is a server of its own if another has all the slots that it lacks",
+        "cli/src/server/topology.rs",
+        "with_slots.peek().is_some() && with_slots.all(is_own)",
+        "with_slots.peek().is_some() && with_slots.any(is_own)",
+        suites=ONLY,
+    ),
+    Mutant(
+        "serve begins at a node of a cluster",
+        "cli/src/serve/mod.rs",
+        "    server::check(&shared.url, CHECKED_WITHIN)?;\n",
+        "    let _ = server::check(&shared.url, CHECKED_WITHIN);\n",
+        suites=ONLY,
+    ),
     Mutant(
         "where reports cannot be read, top says that no process reports",
         "cli/src/commands/top.rs",

@@ -544,6 +544,12 @@ MUTANTS = [
         "agree > 0",
     ),
     Mutant(
+        "a trusted host with a dot at its end is another one",
+        "core/src/base/endpoint/trusted.rs",
+        "let name = host.strip_suffix('.').filter(|name| name.parse::<IpAddr>().is_err());",
+        "let name: Option<&str> = None;",
+    ),
+    Mutant(
         "a host that is not trusted is connected to",
         f"{RUST}/connection/dial.rs",
         "if let Some(error) = server.distrusted() {",

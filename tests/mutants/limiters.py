@@ -19,6 +19,12 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "who gives a key under two policies of one name is told to give it once",
+        f"{RUST}/limiter/charges.rs",
+        "match earlier.limiter.spec.policy == spec.policy {",
+        "match earlier.limiter.spec.policy == spec.policy || true {",
+    ),
+    Mutant(
         "two prefixes have a key in common",
         f"{RUST}/base/key.rs",
         "words().any(|word| word == *part)",

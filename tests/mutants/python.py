@@ -22,6 +22,13 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "a warning that a filter makes an exception of keeps the decision from who asked",
+        f"{PYTHON}/advice.rs",
+        "        Err(error) if error.is_instance_of::<PyException>(py) => error.write_unraisable(py, None),\n",
+        "",
+        suites=("python",),
+    ),
+    Mutant(
         "a loop says nothing of one name with two policies",
         f"{PYTHON}/future.rs",
         "    advice::warn_nobody(py);\n",

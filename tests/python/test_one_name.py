@@ -158,17 +158,52 @@ for policy in ("9/hour", "8/hour"):
     assert told.startswith('UserWarning: two limits have the name "api"'), told
 
 
-def test_a_filter_makes_an_exception_of_it(tmp_path: Path) -> None:
-    script = """
+ANSWERED: Iterable[tuple[str, str]] = [
+    ("consume", "consume('alice').allowed is True"),
+    ("require", "require('alice').allowed is True"),
+    ("wait", "wait('alice', timeout=1.0).allowed is True"),
+    ("consume_up_to", "consume_up_to('alice', 2).granted == 2"),
+    ("reserve", "reserve('alice', 2, 60.0).settle(1) or True"),
+    ("request ids", "consume('alice', request_id='r').allowed is True"),
+]
+
+
+@pytest.mark.parametrize("server", ["memory", "redis"])
+@pytest.mark.parametrize(("way", "answered"), ANSWERED)
+def test_who_makes_an_exception_of_it_gets_the_decision(
+    way: str, answered: str, server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    # The call has charged, so that it must not raise. As what an `on_decision` raises, the exception goes to the hook.
+    script = f"""
+import sys
 warnings.simplefilter("error")
+unraisable = []
+sys.unraisablehook = lambda args: unraisable.append(args.exc_value)
 loose().consume("alice")
 limiter = strict()
 loose().consume("alice")
-try:
-    limiter.consume("alice")
-except UserWarning as warning:
-    print(f"raised {warning}")
-assert limiter.peek("alice").remaining == 2, "it was charged"
+assert unraisable == []
+assert limiter.{answered}
+assert limiter.peek("alice").remaining < 5, "it was charged"
+for error in unraisable:
+    print(f"{{type(error).__name__}}: {{error}}")
+"""
+    [told] = run(script, url_of(server, request), tmp_path)
+    assert told.startswith('UserWarning: two limiters have the name "search" and charged the key "alice"'), (way, told)
+
+
+def test_who_makes_an_exception_of_it_gets_the_decisions_of_several_keys(tmp_path: Path) -> None:
+    script = """
+import sys
+warnings.simplefilter("error")
+unraisable = []
+sys.unraisablehook = lambda args: unraisable.append(args.exc_value)
+loose().consume("alice")
+both = client.consume_all([(strict(), "alice"), (client.limiter("other", "1/minute"), "alice")])
+again = client.consume_all([(loose(), "alice")])
+assert both.allowed and again.allowed
+for error in unraisable:
+    print(f"{type(error).__name__}: {error}")
 """
     [told] = run(script, "memory://", tmp_path)
-    assert told.startswith("raised two limiters"), told
+    assert told.startswith("UserWarning: two limiters"), told

@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use quotalock::Client;
@@ -36,7 +37,7 @@ use tokio::sync::watch;
 
 use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::{output, raw};
+use crate::{output, raw, server};
 use seen::Seen;
 use sessions::Sessions;
 use web::Site;
@@ -44,6 +45,8 @@ use writes::Writes;
 
 /// What names the token.
 const TOKEN: &str = "QUOTALOCK_SERVE_TOKEN";
+/// How long a server may take to say at the start that it is a node of a cluster. Later the page says so.
+const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What `serve` is asked.
 #[derive(Args)]
@@ -89,6 +92,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     metrics_file.as_deref().map_or(Ok(()), counters::join)?;
     // A wrong URL or prefix is told at once; servers that are away may come.
     let client = raw::client(shared)?;
+    server::check(&shared.url, CHECKED_WITHIN)?;
     let given = arguments.token.clone().filter(|token| !token.is_empty());
     let address = address(&arguments.listen)?;
     if !address.ip().is_loopback() && given.is_none() {

@@ -1,13 +1,16 @@
 //! The servers that a URL names: every primary, and its replicas.
 //!
 //! [`find`] connects to all of them. One that cannot be reached is told in [`Servers::missing`], and the others go on; only if none
-//! can be reached is it a failure.
+//! can be reached is it a failure. A URL of one server that names a node of a cluster is refused, as the packages refuse it: what it holds
+//! is a part.
 
 mod node;
 mod refusal;
 mod topology;
 
+use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use quotalock::places::{Place, Target};
 
@@ -24,6 +27,8 @@ pub struct Servers {
     pub missing: Vec<Missing>,
     /// If the URL names one server that is a replica: what that means for what it tells.
     pub replica: Option<Replica>,
+    /// The server, if the URL names one.
+    pub only: Option<Place>,
 }
 
 /// A replica that is asked in place of its primary.
@@ -137,16 +142,19 @@ impl Servers {
 /// Connects to all servers that this URL names.
 ///
 /// # Errors
-/// If the URL is wrong, or no server can be reached; the message names it.
+/// If the URL is wrong, names one server that is a node of a cluster, or no server can be reached; the message names it.
 pub fn find(url: &str) -> Result<Servers, Failure> {
     let target = Target::parse(url)?;
-    let is_one = matches!(target, Target::Server(_));
+    let only = match &target {
+        Target::Server(place) => Some(place.clone()),
+        _ => None,
+    };
     let (groups, is_cluster) = match target {
         Target::Server(place) => (vec![topology::Group { primary: place, replicas: Vec::new() }], false),
         Target::Sentinel(watched) => (vec![topology::watched(&watched)?], false),
         Target::Cluster(seeds) => (topology::cluster(&seeds)?, true),
     };
-    let mut servers = Servers { shards: Vec::new(), missing: Vec::new(), replica: None };
+    let mut servers = Servers { shards: Vec::new(), missing: Vec::new(), replica: None, only };
     for (mut shard, mut missing) in connect(groups, is_cluster) {
         let is_covered = shard.nodes().next().is_some();
         missing.iter_mut().for_each(|one| one.is_covered = is_covered);
@@ -155,9 +163,12 @@ pub fn find(url: &str) -> Result<Servers, Failure> {
             servers.shards.push(shard);
         }
     }
-    if is_one {
-        let told = servers.nodes().next().and_then(replica);
-        servers.replica = told;
+    if servers.only.is_some() {
+        let replica = servers.nodes().next().map_or(Ok(None), |node| {
+            let info = Info::of(node);
+            info.check(node).map(|()| info.replica(node))
+        });
+        servers.replica = replica?;
     }
     match servers.missing.first() {
         Some(first) if servers.shards.is_empty() => Err(first.refusal.clone().into()),
@@ -165,26 +176,64 @@ pub fn find(url: &str) -> Result<Servers, Failure> {
     }
 }
 
-/// What is to be said of a server that is a replica; none of a primary, and if it may not be asked.
-fn replica(node: &mut Node) -> Option<Replica> {
-    let said: String = node.ask(redis::cmd("INFO").arg("replication")).ok()?;
-    let field =
-        |name: &str| said.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::to_owned));
-    if field("role")? != "slave" {
-        return None;
+/// Refuses a URL of one server that names a node of a cluster. A server that does not answer so soon is not waited for.
+///
+/// # Errors
+/// That of [`find`].
+pub fn check(url: &str, within: Duration) -> Result<(), Failure> {
+    let Target::Server(place) = Target::parse(url)? else { return Ok(()) };
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        if let Ok(mut node) = Node::connect(place, true, false) {
+            // Nobody may listen any more.
+            let _ = tell.send(Info::of(&mut node).check(&mut node));
+        }
+    });
+    told.recv_timeout(within).unwrap_or(Ok(()))
+}
+
+/// What a server says of itself; nothing if the user may not ask.
+struct Info(Option<String>);
+
+impl Info {
+    fn of(node: &mut Node) -> Info {
+        Info(node.ask(&redis::cmd("INFO")).ok())
     }
-    let primary = format!("{}:{}", field("master_host")?, field("master_port")?);
-    let primary = crate::output::shown(primary.as_bytes());
-    let has_link = field("master_link_status").as_deref() == Some("up");
-    let sentence = if has_link {
-        format!("{} is a replica of {primary}, and may lag", node.place)
-    } else {
-        let since = field("master_link_down_since_seconds").and_then(|text| text.parse::<u64>().ok());
-        let since =
-            since.map_or_else(String::new, |seconds| format!(" for {}", crate::words::span(seconds * 1_000_000)));
-        format!("{} is a replica of {primary}, and has had no link to it{since}: what it holds is old", node.place)
-    };
-    Some(Replica { sentence, has_link })
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.0.as_ref()?.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'))
+    }
+
+    /// Refuses a node of a cluster, unless it is the only one that has slots.
+    fn check(&self, node: &mut Node) -> Result<(), Failure> {
+        if self.field("cluster_enabled") != Some("1") {
+            return Ok(());
+        }
+        let map: Result<String, Refusal> = node.ask(redis::cmd("CLUSTER").arg("NODES"));
+        match map.is_ok_and(|map| topology::is_alone(&map)) {
+            true => Ok(()),
+            false => Err(node.place.in_cluster().into()),
+        }
+    }
+
+    /// What is to be said of a server that is a replica; none of a primary.
+    fn replica(&self, node: &Node) -> Option<Replica> {
+        if self.field("role")? != "slave" {
+            return None;
+        }
+        let primary = format!("{}:{}", self.field("master_host")?, self.field("master_port")?);
+        let primary = crate::output::shown(primary.as_bytes());
+        let has_link = self.field("master_link_status") == Some("up");
+        let sentence = if has_link {
+            format!("{} is a replica of {primary}, and may lag", node.place)
+        } else {
+            let since = self.field("master_link_down_since_seconds").and_then(|text| text.parse::<u64>().ok());
+            let since =
+                since.map_or_else(String::new, |seconds| format!(" for {}", crate::words::span(seconds * 1_000_000)));
+            format!("{} is a replica of {primary}, and has had no link to it{since}: what it holds is old", node.place)
+        };
+        Some(Replica { sentence, has_link })
+    }
 }
 
 /// Connects to all at once: one that does not answer keeps the others waiting no longer than itself.

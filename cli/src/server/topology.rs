@@ -86,6 +86,15 @@ fn ask_cluster(seed: Place, seeds: &ClusterSeeds) -> Result<Vec<Group>, Refusal>
     }
 }
 
+/// Whether the node that wrote this `CLUSTER NODES` is the only one with slots: then it redirects nobody.
+pub fn is_alone(map: &str) -> bool {
+    // An id, an address, flags, five more words; then slots, and those on their way in brackets.
+    let has_slots = |line: &&str| line.split(' ').skip(8).any(|word| !word.starts_with('[') && !word.is_empty());
+    let is_own = |line: &str| line.split(' ').nth(2).is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"));
+    let mut with_slots = map.lines().filter(has_slots).peekable();
+    with_slots.peek().is_some() && with_slots.all(is_own)
+}
+
 /// Where a server of the cluster is; one without a name is who answered.
 fn place(fields: &Value, asked: &Place, seeds: &ClusterSeeds) -> Option<Place> {
     let Value::Array(fields) = fields else { return None };

@@ -51,10 +51,14 @@ impl Client {
             }
             check_amount("consumed here", charge.cost)?;
             let key = charge.limiter.redis_key(charge.key)?;
-            if parts.iter().any(|(_, earlier, _)| *earlier == key) {
+            if let Some((earlier, _)) = charges.iter().zip(&parts).find(|(_, (_, other, _))| *other == key) {
                 let (key, name) = (shown(charge.key), shown(spec.name.as_bytes()));
-                let message = format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs");
-                return Err(Error::invalid(message));
+                return Err(Error::invalid(match earlier.limiter.spec.policy == spec.policy {
+                    true => format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs"),
+                    false => format!(
+                        "\"{key}\" is given under two policies of the limiter name \"{name}\": give the limiters two names"
+                    ),
+                }));
             }
             recalls.push(charge.limiter.recall(charge.key));
             parts.push((spec.clone(), key, charge.cost));
@@ -63,5 +67,40 @@ impl Client {
         let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
         let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
         Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory, recalls)), None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Options;
+    use crate::limiter::LimiterOptions;
+    use crate::rules::policy::Policy;
+
+    #[test]
+    fn a_key_given_twice_is_refused_with_what_to_do() {
+        let client = Client::new(Options { url: Some("memory://charges-twice".into()), ..Options::default() }).unwrap();
+        let at = |name: &str, policy: &str| {
+            client.limiter_with(name, Policy::parse(policy).unwrap(), LimiterOptions::default()).unwrap()
+        };
+        let (loose, again, strict, other) =
+            (at("api", "9/hour"), at("api", "9/hour"), at("api", "5/minute"), at("web", "5/minute"));
+        let refused = |limiters: [&Limiter; 2]| {
+            let charges = limiters.map(|limiter| Charge { limiter, key: b"k", cost: 1 });
+            client.consume_all(&charges, None).err().map(|error| error.message().to_owned())
+        };
+        for limiters in [[&loose, &loose], [&loose, &again]] {
+            let told = refused(limiters).unwrap();
+            assert_eq!(told, "\"k\" is given twice for limiter \"api\": give it once, with both costs");
+        }
+        for limiters in [[&loose, &strict], [&strict, &loose]] {
+            let told = refused(limiters).unwrap();
+            assert_eq!(
+                told,
+                "\"k\" is given under two policies of the limiter name \"api\": give the limiters two names"
+            );
+        }
+        assert_eq!(refused([&strict, &other]), None);
+        assert_eq!(loose.peek(b"k", 1).unwrap().run().unwrap().remaining, 9, "nothing was charged");
     }
 }

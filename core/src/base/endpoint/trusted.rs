@@ -27,8 +27,9 @@ impl TrustedHosts {
         let pattern = |text: &str| {
             if let Some(under) = text.strip_prefix('*') {
                 let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+                let under = plain(under);
                 let is_under = under.len() > 1 && under.starts_with('.') && under.chars().all(is_name);
-                return is_under.then(|| Pattern::Under(under.to_ascii_lowercase()));
+                return is_under.then_some(Pattern::Under(under));
             }
             if let Some((address, bits)) = text.split_once('/') {
                 let address: IpAddr = address.trim_matches(['[', ']']).parse().ok()?;
@@ -37,16 +38,17 @@ impl TrustedHosts {
             }
             let (host, port) = host_and_port(text, 0).ok().or_else(|| host_and_port(text, 1).ok())?;
             let has_port = text.rsplit_once(']').map_or(text, |(_, after)| after).contains(':');
-            Some(Pattern::Host(host.to_ascii_lowercase(), has_port.then_some(port)))
+            let host = plain(&host);
+            (!host.is_empty()).then(|| Pattern::Host(host, has_port.then_some(port)))
         };
-        let named = named.map(|host| Some(Pattern::Host(host.to_ascii_lowercase(), None)));
+        let named = named.map(|host| Some(Pattern::Host(plain(host), None)));
         let patterns: Option<Vec<Pattern>> = text.split(',').map(pattern).chain(named).collect();
         patterns.map(|patterns| TrustedHosts(patterns.into())).ok_or_else(|| FORM.to_owned())
     }
 
     /// Whether a client may connect to this host and port.
     pub fn has(&self, host: &str, port: u16) -> bool {
-        let host = host.to_ascii_lowercase();
+        let host = plain(host);
         let address: Option<IpAddr> = host.parse().ok();
         self.0.iter().any(|pattern| match pattern {
             Pattern::Host(name, only) => only.is_none_or(|only| only == port) && is_same(name, &host, address),
@@ -55,6 +57,13 @@ impl TrustedHosts {
             Pattern::Net(net, bits) => address.is_some_and(|address| is_in(address, *net, *bits)),
         })
     }
+}
+
+/// A host in the one form that is compared: `Cache.example.` is the name `cache.example`. What looks like an address with a dot
+/// after it is a name, and stays one.
+fn plain(host: &str) -> String {
+    let name = host.strip_suffix('.').filter(|name| name.parse::<IpAddr>().is_err());
+    name.unwrap_or(host).to_ascii_lowercase()
 }
 
 /// An address has several forms, as `::1` and `0:0:0:0:0:0:0:1`.
@@ -77,7 +86,8 @@ mod tests {
 
     #[test]
     fn hosts_nets_and_domains_are_trusted_as_written() {
-        let text = "10.1.0.0/16,Redis-1.example:6379,*.cache.example,[fd00::]/8,192.0.2.7,[::1]:7000";
+        let text = "10.1.0.0/16,Redis-1.example:6379,*.cache.example,[fd00::]/8,192.0.2.7,[::1]:7000,2001:db8::/32,\
+                    dotted.example.:6379,*.dots.example.";
         let trusted = TrustedHosts::parse(text, ["Seed.test"].into_iter()).unwrap();
         for (host, port) in [
             ("10.1.255.3", 1),
@@ -87,6 +97,13 @@ mod tests {
             ("192.0.2.7", 4),
             ("0:0:0:0:0:0:0:1", 7_000),
             ("seed.test", 5),
+            ("2001:db8::7", 6),
+            // A dot at the end of a name is no other name.
+            ("dotted.example", 6_379),
+            ("Dotted.example.", 6_379),
+            ("a.dots.example", 7),
+            ("a.cache.example.", 8),
+            ("seed.test.", 9),
         ] {
             assert!(trusted.has(host, port), "{host}:{port}");
         }
@@ -100,11 +117,32 @@ mod tests {
             ("192.0.2.70", 4),
             ("::1", 7_001),
             ("::ffff:10.1.0.1", 1),
+            ("192.0.2.7.", 4),
+            ("dotted.example..", 6_379),
+            ("dotted.example", 6_380),
+            (".", 1),
             ("", 1),
         ] {
             assert!(!trusted.has(host, port), "{host}:{port}");
         }
-        for text in ["", "a,,b", "*", "*.", "*x", "10.0.0.0/33", "10.0.0/8", "a/8", "a:0x", "a b"] {
+        for text in [
+            "",
+            "a,,b",
+            "*",
+            "*.",
+            "*x",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "a/8",
+            "a:0x",
+            "a b",
+            ".",
+            "*..",
+            "*.a:1",
+            "::1",
+            "fd00::1",
+            "[fd00::]:1/8",
+        ] {
             assert!(TrustedHosts::parse(text, std::iter::empty()).is_err(), "{text}");
         }
     }
