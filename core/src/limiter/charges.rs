@@ -56,7 +56,7 @@ impl Client {
                 return Err(Error::invalid(match earlier.limiter.spec.policy == spec.policy {
                     true => format!("\"{key}\" is given twice for limiter \"{name}\": give it once, with both costs"),
                     false => format!(
-                        "\"{key}\" is given under two policies of the limiter name \"{name}\": give the limiters two names"
+                        "\"{key}\" is given twice, under two policies of the limiter name \"{name}\": give the limiters two names"
                     ),
                 }));
             }
@@ -97,7 +97,7 @@ mod tests {
             let told = refused(limiters).unwrap();
             assert_eq!(
                 told,
-                "\"k\" is given under two policies of the limiter name \"api\": give the limiters two names"
+                "\"k\" is given twice, under two policies of the limiter name \"api\": give the limiters two names"
             );
         }
         assert_eq!(refused([&strict, &other]), None);

@@ -21,7 +21,7 @@ static FORGETS: Mutex<()> = Mutex::new(());
 /// The features and the rights that the table lists for each.
 fn features() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
-    let table = text.split("|---|---|\n").nth(1).unwrap();
+    let table = text.split("| for | rights |\n|---|---|\n").nth(1).unwrap();
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         (cells[1].to_owned(), cells[2].trim_matches('`').split(' ').map(str::to_owned).collect())
