@@ -162,7 +162,7 @@ ANSWERED: Iterable[tuple[str, str]] = [
     ("consume", "consume('alice').allowed is True"),
     ("require", "require('alice').allowed is True"),
     ("wait", "wait('alice', timeout=1.0).allowed is True"),
-    ("consume_up_to", "consume_up_to('alice', 2).granted == 2"),
+    ("consume_up_to", "consume_up_to('alice', 2).cost == 2"),
     ("reserve", "reserve('alice', 2, 60.0).settle(1) or True"),
     ("request ids", "consume('alice', request_id='r').allowed is True"),
 ]

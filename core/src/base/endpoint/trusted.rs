@@ -149,10 +149,15 @@ mod tests {
 
     #[test]
     fn a_url_trusts_whom_it_names_and_whom_it_maps_to() {
-        let url = "redis+cluster://a.test:1,b.test?host_map=10.0.0.1=c.test:3&trusted_hosts=10.9.0.0/16";
+        let url = "redis+cluster://a.test:1,b.test?host_map=10.0.0.1=c.test:3&trusted_hosts=10.9.0.0/16,\
+                   [2001:db8::]/32,[fd00::7]:9,2001:db9::/32";
         let Endpoint::Cluster(seeds) = Endpoint::parse(url, None).unwrap() else { panic!("a cluster") };
         let trusted = |host| seeds.server_at(host, 9).unwrap().distrusted().is_none();
-        assert!(["a.test", "b.test", "c.test", "10.9.1.1"].into_iter().all(trusted));
+        assert!(
+            ["a.test", "b.test", "c.test", "10.9.1.1", "2001:db8::7", "fd00::7", "2001:db9::1"]
+                .into_iter()
+                .all(trusted)
+        );
         assert!(!["10.0.0.1", "d.test"].into_iter().any(trusted));
         let url = "redis+sentinel://s.test/shop?trusted_hosts=10.9.0.0/16";
         let Endpoint::Redis(server) = Endpoint::parse(url, None).unwrap() else { panic!("a primary") };
