@@ -46,7 +46,7 @@ impl Played {
 }
 
 /// Plays so many random cases to all servers beside each other. On each there must be 50,000 steps, and each
-/// thing that is `expected` must have happened a hundred times; the slow server gets a tenth of the steps.
+/// thing that is `expected` must have happened a hundred times. The slow server gets a tenth of the steps, whatever happens in them.
 ///
 /// # Panics
 /// If a case fails, or too little happened.
@@ -59,8 +59,8 @@ pub fn agree<S: Strategy>(
     std::thread::scope(|scope| {
         for (name, url) in servers() {
             let (cases, play) = (&cases, &play);
-            // The slow one gets a tenth of them, in which what is rare happens a few times or once.
-            let (share, often) = if name == ELSEWHERE { (10, 1) } else { (1, OFTEN) };
+            // The slow one gets a tenth of them, in which what is rare may not happen.
+            let (share, often) = if name == ELSEWHERE { (10, 0) } else { (1, OFTEN) };
             scope.spawn(move || {
                 let played = Played { name, url, counted: RefCell::default() };
                 let mut runner = TestRunner::new(Config {
