@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::LoopLink;
-use quotalock::{CacheOptions, Charge, Client, Code, Decision, Got, Limiter, Op, Options, Policy, Result};
+use quotalock::{CacheOptions, Charge, Client, Code, Decision, Error, Got, Limiter, Op, Options, Policy, Result};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::puppets::{Does, Puppet, is_call, slots};
 use quotalock_tests::stalls::Stalls;
@@ -224,44 +224,39 @@ fn a_map_that_is_wrong_all_the_time_is_asked_for_again_but_not_all_the_time() {
     });
 }
 
+/// A call that two servers send on to each other, by `MOVED` or `ASK`: its error, once that took no longer than its time and
+/// named both of them.
+fn sent_in_a_circle(by: &str, name: &str, drive: Drive) -> Error {
+    let [one, two] = puppets();
+    let map = slots(&[(0, 16_383, &[(one.port, "1")])]);
+    for (puppet, other) in [(&one, &two), (&two, &one)] {
+        let redirection = format!("-{by} 1 {}", other.address());
+        puppet.does(of_map(map.clone(), move |_, _| Does::Says(redirection.clone())));
+    }
+    let limiter = limiter(&[&one]);
+    let (stalls, began) = (Stalls::watch(), Instant::now());
+    let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
+    let took = began.elapsed();
+    let parts = ["redirections go round", &one.address(), &two.address()];
+    assert!(parts.iter().all(|part| error.message().contains(part)), "{name}: {error}");
+    assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
+    assert!(calls(&one) + calls(&two) < 120, "{name}: {} and {}", calls(&one), calls(&two));
+    error
+}
+
 #[test]
 fn servers_that_send_a_call_to_and_fro_cost_it_its_time_and_no_more() {
     for (name, drive) in DRIVERS {
-        let [one, two] = puppets();
-        let map = slots(&[(0, 16_383, &[(one.port, "1")])]);
-        for (puppet, other) in [(&one, &two), (&two, &one)] {
-            let moved = format!("-MOVED 1 {}", other.address());
-            puppet.does(of_map(map.clone(), move |_, _| Does::Says(moved.clone())));
-        }
-        let limiter = limiter(&[&one]);
-        let (stalls, began) = (Stalls::watch(), Instant::now());
-        let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
-        let took = began.elapsed();
+        let error = sent_in_a_circle("MOVED", name, drive);
         assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
-        assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
-        assert!(error.message().contains("redirections go round"), "{name}: {error}");
-        assert!(calls(&one) + calls(&two) < 120, "{name}: {} and {}", calls(&one), calls(&two));
     }
 }
 
 #[test]
 fn a_slot_that_is_on_its_way_in_a_circle_is_told_as_one() {
     for (name, drive) in DRIVERS {
-        let [one, two] = puppets();
-        let map = slots(&[(0, 16_383, &[(one.port, "1")])]);
-        for (puppet, other) in [(&one, &two), (&two, &one)] {
-            let ask = format!("-ASK 1 {}", other.address());
-            puppet.does(of_map(map.clone(), move |_, _| Does::Says(ask.clone())));
-        }
-        let limiter = limiter(&[&one]);
-        let (stalls, began) = (Stalls::watch(), Instant::now());
-        let error = drive(limiter.consume(b"k", 1).unwrap()).unwrap_err();
-        let took = began.elapsed();
+        let error = sent_in_a_circle("ASK", name, drive);
         assert!(matches!(error.code(), Code::Unavailable | Code::Timeout), "{name}: {error}");
-        let parts = ["redirections go round", &one.address(), &two.address()];
-        assert!(parts.iter().all(|part| error.message().contains(part)), "{name}: {error}");
-        assert!(took < TIMEOUT + BESIDE + stalls.worst(), "{name}: {took:?}");
-        assert!(calls(&one) + calls(&two) < 120, "{name}: {} and {}", calls(&one), calls(&two));
     }
 }
 
