@@ -95,8 +95,8 @@ struct Search<'a> {
     /// What was said last.
     said: Option<Place>,
     dialing: Vec<Place>,
-    /// Why a server that was named is not the primary, or not for us.
-    refused: Option<Error>,
+    /// The server that refused us last, and why. One that only kept silent until the deadline does not replace its own reason.
+    refused: Option<(Place, Error)>,
     /// Whether it was looked for where it was last, since nobody can say better.
     remembered: bool,
     /// What hears the news of the Sentinel that was asked last.
@@ -211,14 +211,24 @@ impl<'a> Search<'a> {
                 if !matches!(error.code(), Code::Unavailable | Code::Timeout) {
                     return Err(error);
                 }
-                self.watched.refuses(Some(error.clone()));
-                self.refused = Some(error);
+                self.refuse(place, error);
                 if self.errors.iter().all(Option::is_some) {
                     self.nobody_knows()?;
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Keeps why a server refused us, for the error of this search. A later connection to the same server is cut off by the
+    /// deadline, at which it said nothing: what it said before is the reason.
+    fn refuse(&mut self, place: Place, error: Error) {
+        let said_more = |(before, why): &(Place, Error)| *before == place && why.code() == Code::Unavailable;
+        if error.code() == Code::Timeout && self.refused.as_ref().is_some_and(said_more) {
+            return;
+        }
+        self.watched.refuses(Some(error.clone()));
+        self.refused = Some((place, error));
     }
 
     /// All Sentinels have failed: it may still be where it was.
@@ -259,7 +269,7 @@ impl<'a> Search<'a> {
 
     /// The time is over.
     fn gave_up(&self) -> Error {
-        if let Some(error) = &self.refused {
+        if let Some((_, error)) = &self.refused {
             return away(self.watched, error);
         }
         let name = &self.watched.name;
@@ -299,6 +309,15 @@ mod tests {
         for error in [overdue(&server), search.gave_up()] {
             assert_eq!(error.code(), Code::Unavailable);
             assert_eq!(error.message(), "the primary shop is away: r.test demands a certificate");
+        }
+        // The deadline cut a connection to the same server off, which is no better reason; another server's silence is one.
+        let silent =
+            |port| Told::Dialed(("r.test".to_owned(), port), Err(Error::new(Code::Timeout, "r.test keeps silent")));
+        for (port, why) in [(6_379, "r.test demands a certificate"), (6_380, "r.test keeps silent")] {
+            assert!(matches!(search.hear(silent(port)), Ok(None)));
+            for error in [overdue(&server), search.gave_up()] {
+                assert_eq!(error.message(), format!("the primary shop is away: {why}"));
+            }
         }
         // The next search has reasons of its own.
         Search::new(&server, watched, soon);
