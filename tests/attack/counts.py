@@ -32,7 +32,7 @@ class Count:
 
     `rule` is the one that it was last kept by, `charged` the time of its last charge, `moved` whether the last look
     found what a denial must write down, `owed` what reservations give back that ended while another policy was asked,
-    `given` whether a rule of another policy began with it, which happens once.
+    `given` whether a rule of another policy began with it, which happens once, `emptied` when all of it was given back.
 
     Question: as of when does another rule take over what was counted? Answer: as of the last charge. Until a call
     writes that down, it may all be over when it would have been; that is `expires`.
@@ -43,6 +43,7 @@ class Count:
         self.charged = 0
         self.moved = False
         self.given = False
+        self.emptied = 0
         self.expires: int | None = None
         self.owed: list[tuple[str, int, int]] = []
 
@@ -58,6 +59,8 @@ class Count:
         found.rule = rule
         had = found.holding()
         found.settle(now)
+        if found.empty():
+            found.emptied = 0
         found.moved = found.moved or (had and found.empty())
         for hold, estimate, amount in found.owed:
             found.give_back(now, hold, estimate, amount)
@@ -113,8 +116,17 @@ class Count:
         return max(0, ends - now)
 
     def kept(self, now: int) -> bool:
-        """Whether a call of another policy keeps it: until a period after it is over."""
-        return self.over() > 0 and now < self.over() + self.rule.period
+        """Whether a call of another policy keeps it: until a period after it is over, or all of it was given back."""
+        return self.ended() > 0 and now < self.ended() + self.rule.period
+
+    def ended(self) -> int:
+        """When it is or was as new; 0 if it counted nothing since long ago."""
+        return self.over() or self.emptied
+
+    def tell_emptied(self, now: int) -> None:
+        """Something was given back."""
+        if self.empty():
+            self.emptied = now
 
     def begun(self) -> bool:
         """Whether it charged anything itself, so that another rule may begin with what it counts."""

@@ -176,6 +176,7 @@ class TokenBucket(Count):
         self.full -= amount * self.interval(self.rule)
         if self.full <= now:
             self._fill()
+        self.tell_emptied(now)
 
     def give_back(self, now: int, hold: str, estimate: int, amount: int) -> None:
         if hold in self.there and self.full > now:

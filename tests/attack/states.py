@@ -87,6 +87,8 @@ class States:
         state = self.known.get(place, State())
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
+        for count in counts:
+            count.emptied = min(count.emptied, now)
         logged = any(rule.algorithm == "sliding-log" for rule in policy)
         stepped = [
             count.late(now) if isinstance(count, SlidingLog) and not logged else count.stepped(now) for count in counts
@@ -143,7 +145,7 @@ class States:
         self.foreign.discard(place)
         carried = list(view.carried)
         while len(carried) > CARRIED:
-            carried.remove(min(carried, key=lambda count: count.over()))
+            carried.remove(min(carried, key=lambda count: count.ended()))
         for count in view.counts:
             count.expires = None
             if isinstance(count, SlidingLog):
@@ -157,7 +159,7 @@ class States:
             self.known.pop(place, None)
         else:
             counts = [*view.counts, *carried]
-            ends += [count.over() + count.rule.period for count in carried]
+            ends += [count.ended() + count.rule.period for count in carried]
             self.known[place] = State(counts, view.holds, view.block, ends, view.now)
 
     def unsure(self, place: Place, policy: Policy, now: int) -> bool:

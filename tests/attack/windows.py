@@ -71,6 +71,7 @@ class FixedWindow(Count):
         self.total -= min(amount, self.total)
         if not self.total:
             self._close()
+        self.tell_emptied(now)
 
     def forget(self, hold: str) -> None:
         self.holds.discard(hold)
@@ -118,6 +119,7 @@ class CalendarWindow(Count):
         self.total -= min(amount, self.total)
         if not self.total:
             self._close()
+        self.tell_emptied(now)
 
     def forget(self, hold: str) -> None:
         self.holds.discard(hold)
@@ -201,6 +203,7 @@ class SlidingWindow(Count):
         self.current -= latest
         self.previous -= min(amount - latest, self.previous)
         self._tidy()
+        self.tell_emptied(now)
 
     def give_back(self, now: int, hold: str, estimate: int, amount: int) -> None:
         if hold in self.holds:
@@ -208,6 +211,7 @@ class SlidingWindow(Count):
         elif hold in self.before:
             self.previous -= min(amount, self.previous)
             self._tidy()
+            self.tell_emptied(now)
 
     def forget(self, hold: str) -> None:
         self.holds.discard(hold)

@@ -423,11 +423,11 @@ MUTANTS = [
     Mutant(
         "a policy's first charge opens no window of its own",
         f"{LUA}/limit/fixed_window.lua",
-        "if last_1 == 0 then stop_1 = now + period_1 end",
+        "if count_1 == 0 or last_1 == 0 then stop_1 = now + period_1 end",
         "if count_1 == 0 then stop_1 = now + period_1 end",
         Edit(
             f"{RUST}/rules/algorithm/fixed_window.rs",
-            "    if *last == 0 {\n        *end",
+            "    if *count == 0 || *last == 0 {\n        *end",
             "    if *count == 0 {\n        *end",
         ),
     ),

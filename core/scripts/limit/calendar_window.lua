@@ -1,9 +1,9 @@
 -- calendar-window: at most `limit` in each window that starts at a multiple of the period since the epoch.
--- Words: count, the last charge, which tells its window by any period. Invariant after settle: both 0, or last lies in the
--- current window.
+-- Words: count, the last charge, which tells its window by any period; of a count that was given back as a whole 0, and when
+-- that was. Invariant after settle: both 0, or last lies in the current window.
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
-stop = count_1 > 0 and last_1 - last_1 % period_1 + period_1 or 0
+stop = count_1 > 0 and last_1 - last_1 % period_1 + period_1 or last_1
 --> settle
 if count_1 == 0 or last_1 < now - now % period_1 then
   count_1, last_1 = 0, 0
@@ -20,6 +20,6 @@ count_1, last_1 = count_1 + cost, now
 if count_1 > MOST then count_1 = MOST end
 --> refund
 count_1 = count_1 - amount
-if count_1 <= 0 then count_1, last_1 = 0, 0 end
+if count_1 <= 0 then count_1, last_1 = 0, now end
 --> show
 left_1, reset_1 = limit_1 - count_1, count_1 > 0 and period_1 - now % period_1 or 0

@@ -1,13 +1,14 @@
 -- sliding-window: the previous window's count, weighted by how much of it lies in the last period, and the current one's.
 -- Admitted when previous * (period - e) + (current + cost) * period <= limit * period, e the time into the window.
 -- That is current + cost + weight <= limit, with weight = ceil(previous * (period - e) / period).
--- Words: a time in the current window, not before its last charge (its start, if it has none), current, previous.
+-- Words: a time in the current window, not before its last charge (its start, if it has none), current, previous;
+-- of counts that were given back as a whole: when that was, 0, 0.
 -- Invariant after settle: all words 0, or the time lies in now's window. A count above the limit, which was lowered or is shared
 -- with a policy that admits more, is judged as the limit: it denies for no longer than this policy says.
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
 local window = last_1 - last_1 % period_1
-stop = current_1 > 0 and window + 2 * period_1 or previous_1 > 0 and window + period_1 or 0
+stop = current_1 > 0 and window + 2 * period_1 or previous_1 > 0 and window + period_1 or last_1
 --> helpers
 -- floor(a * b / c) for a <= c. Products reach 2^104: beyond 2^53 they are compared in two parts of 52 bits.
 local function share(a, b, c)
@@ -87,7 +88,7 @@ if since >= window then
   current_1 = math.max(0, current_1 - amount)
 end
 if since >= window - period_1 then previous_1 = math.max(0, previous_1 - given) end
-if current_1 == 0 and previous_1 == 0 then last_1 = 0 end
+if current_1 == 0 and previous_1 == 0 then last_1 = now end
 --> show
 local gone, previous = now % period_1, previous_1
 if previous > limit_1 then previous = limit_1 end

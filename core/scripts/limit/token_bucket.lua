@@ -1,12 +1,12 @@
 -- token-bucket: `capacity` tokens at most, filled at `limit` per `period`, as GCRA: the theoretical arrival time (TAT) is
 -- the time at which the bucket is full again. limit and period come reduced, so that T = period/limit is exact in
 -- fractions of 1/limit microsecond: TAT is tat + part/limit. Every product stays below 2^53 (the core sees to it).
--- Words: tat, part, the last charge. Invariant after settle: all 0, or now < TAT <= last + capacity * T and last <= now.
+-- Words: tat, part, the last charge; of a bucket that was filled by what was given back: 0, 0, and when that was. Invariant after settle: all 0, or now < TAT <= last + capacity * T and last <= now.
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
 local full = last_1 + math.min(math.ceil(capacity_1 * period_1 / limit_1), LONGEST) + 1
 if tat_1 > full then tat_1, part_1 = full, 0 end
-stop = tat_1 > 0 and tat_1 + (part_1 > 0 and 1 or 0) or 0
+stop = tat_1 > 0 and tat_1 + (part_1 > 0 and 1 or 0) or last_1
 --> constants
 -- T, and the time in which the whole capacity is filled.
 local step_1, step_part_1, full_1, full_part_1 = period_1, 0, capacity_1 * period_1, 0
@@ -94,7 +94,7 @@ if hold then
 end
 tat_1, part_1 = (tat_1 > 0 and tat_1 or now) - time, part_1 - rest
 if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
-if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, 0 end
+if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, now end
 --> show
 left_1, reset_1 = capacity_1, 0
 if tat_1 > 0 then

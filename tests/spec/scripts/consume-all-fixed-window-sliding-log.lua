@@ -139,19 +139,19 @@ forms[1] = function(key, at)
      copied = words[3] == 0
      if copied and words[2] > now + record.period then back = true end
      words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-     stop = words[1] > 0 and words[2] or 0
+     stop = words[1] > 0 and words[2] or words[3]
     elseif kind == 2 then -- calendar-window
      back, words[2] = words[2] > now, math.min(words[2], now)
-     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
     elseif kind == 3 then -- sliding-window
      back, words[1] = words[1] > now, math.min(words[1], now)
      local window = words[1] - words[1] % record.period
-     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
     elseif kind == 4 then -- token-bucket
      back, words[3] = words[3] > now, math.min(words[3], now)
      local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
      if words[1] > full then words[1], words[2] = full, 0 end
-     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
     elseif kind == 5 then -- sliding-log
      back, record.own_last = record.own_last > now, math.min(record.own_last, now)
      stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
@@ -275,7 +275,7 @@ forms[1] = function(key, at)
      if amount > 0 then
       if bit.band(counted, 1) > 0 then -- rule 1
        count_1 = count_1 - amount
-       if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, 0 end
+       if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, now end
       end
       counted = counted - bit.band(counted, 1)
      end
@@ -313,7 +313,7 @@ forms[1] = function(key, at)
  local write = charged or dirty
  if charged then
   do -- rule 1
-   if last_1 == 0 then stop_1 = now + period_1 end
+   if count_1 == 0 or last_1 == 0 then stop_1 = now + period_1 end
    count_1, last_1 = count_1 + cost, now
    if count_1 > 2^52 then count_1 = 2^52 end
   end
@@ -522,19 +522,19 @@ forms[2] = function(key, at)
      copied = words[3] == 0
      if copied and words[2] > now + record.period then back = true end
      words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-     stop = words[1] > 0 and words[2] or 0
+     stop = words[1] > 0 and words[2] or words[3]
     elseif kind == 2 then -- calendar-window
      back, words[2] = words[2] > now, math.min(words[2], now)
-     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+     stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
     elseif kind == 3 then -- sliding-window
      back, words[1] = words[1] > now, math.min(words[1], now)
      local window = words[1] - words[1] % record.period
-     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+     stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
     elseif kind == 4 then -- token-bucket
      back, words[3] = words[3] > now, math.min(words[3], now)
      local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
      if words[1] > full then words[1], words[2] = full, 0 end
-     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+     stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
     elseif kind == 5 then -- sliding-log
      back, record.own_last = record.own_last > now, math.min(record.own_last, now)
      stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0

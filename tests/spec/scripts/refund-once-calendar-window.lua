@@ -157,19 +157,19 @@ if value then
     copied = words[3] == 0
     if copied and words[2] > now + record.period then back = true end
     words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-    stop = words[1] > 0 and words[2] or 0
+    stop = words[1] > 0 and words[2] or words[3]
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
-    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
    elseif kind == 3 then -- sliding-window
     back, words[1] = words[1] > now, math.min(words[1], now)
     local window = words[1] - words[1] % record.period
-    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
    elseif kind == 4 then -- token-bucket
     back, words[3] = words[3] > now, math.min(words[3], now)
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
-    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
    elseif kind == 5 then -- sliding-log
     back, record.own_last = record.own_last > now, math.min(record.own_last, now)
     stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
@@ -280,7 +280,7 @@ if holds ~= '' then
     if amount > 0 then
      if bit.band(counted, 1) > 0 then -- rule 1
       count_1 = count_1 - amount
-      if count_1 <= 0 then count_1, last_1 = 0, 0 end
+      if count_1 <= 0 then count_1, last_1 = 0, now end
      end
      counted = counted - bit.band(counted, 1)
     end
@@ -309,7 +309,7 @@ end
 local amount, since, hold, cost, charged = ARGV[3] + 0.0, now, nil, 1, true
 do -- rule 1
  count_1 = count_1 - amount
- if count_1 <= 0 then count_1, last_1 = 0, 0 end
+ if count_1 <= 0 then count_1, last_1 = 0, now end
 end
 do -- rule 1
  if count_1 + cost > limit_1 then

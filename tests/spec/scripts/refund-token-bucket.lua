@@ -121,19 +121,19 @@ if value then
     copied = words[3] == 0
     if copied and words[2] > now + record.period then back = true end
     words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-    stop = words[1] > 0 and words[2] or 0
+    stop = words[1] > 0 and words[2] or words[3]
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
-    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
    elseif kind == 3 then -- sliding-window
     back, words[1] = words[1] > now, math.min(words[1], now)
     local window = words[1] - words[1] % record.period
-    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
    elseif kind == 4 then -- token-bucket
     back, words[3] = words[3] > now, math.min(words[3], now)
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
-    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
    elseif kind == 5 then -- sliding-log
     back, record.own_last = record.own_last > now, math.min(record.own_last, now)
     stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
@@ -287,7 +287,7 @@ if holds ~= '' then
       end
       tat_1, part_1 = (tat_1 > 0 and tat_1 or now) - time, part_1 - rest
       if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
-      if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, 0 end
+      if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, now end
      end
      counted = counted - bit.band(counted, 1)
     end
@@ -327,7 +327,7 @@ do -- rule 1
  end
  tat_1, part_1 = (tat_1 > 0 and tat_1 or now) - time, part_1 - rest
  if part_1 < 0 then tat_1, part_1 = tat_1 - 1, part_1 + limit_1 end
- if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, 0 end
+ if tat_1 < now or tat_1 == now and part_1 == 0 then tat_1, part_1, last_1 = 0, 0, now end
 end
 do -- rule 1
  if cost > capacity_1 then

@@ -240,19 +240,19 @@ end
     copied = words[3] == 0
     if copied and words[2] > now + record.period then back = true end
     words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-    stop = words[1] > 0 and words[2] or 0
+    stop = words[1] > 0 and words[2] or words[3]
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
-    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
    elseif kind == 3 then -- sliding-window
     back, words[1] = words[1] > now, math.min(words[1], now)
     local window = words[1] - words[1] % record.period
-    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
    elseif kind == 4 then -- token-bucket
     back, words[3] = words[3] > now, math.min(words[3], now)
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
-    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
    elseif kind == 5 then -- sliding-log
     back, record.own_last = record.own_last > now, math.min(record.own_last, now)
     stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
@@ -553,10 +553,10 @@ end
      for _, rule in ipairs(list) do
       if bit.band(counted, rule.mark) > 0 and rule.id == 1 then -- fixed-window
        rule.count = rule.count - amount
-       if rule.count <= 0 then rule.count, rule.stop, rule.last = 0, 0, 0 end
+       if rule.count <= 0 then rule.count, rule.stop, rule.last = 0, 0, now end
       elseif bit.band(counted, rule.mark) > 0 and rule.id == 2 then -- calendar-window
        rule.count = rule.count - amount
-       if rule.count <= 0 then rule.count, rule.last = 0, 0 end
+       if rule.count <= 0 then rule.count, rule.last = 0, now end
       elseif bit.band(counted, rule.mark) > 0 and rule.id == 3 then -- sliding-window
        local window, given = now - now % rule.period, amount
        if since >= window then
@@ -564,7 +564,7 @@ end
         rule.current = math.max(0, rule.current - amount)
        end
        if since >= window - rule.period then rule.previous = math.max(0, rule.previous - given) end
-       if rule.current == 0 and rule.previous == 0 then rule.last = 0 end
+       if rule.current == 0 and rule.previous == 0 then rule.last = now end
       elseif bit.band(counted, rule.mark) > 0 and rule.id == 4 then -- token-bucket
        local given = math.min(amount, rule.capacity)
        local rest = given * rule.step_part
@@ -578,7 +578,7 @@ end
        end
        rule.tat, rule.part = (rule.tat > 0 and rule.tat or now) - time, rule.part - rest
        if rule.part < 0 then rule.tat, rule.part = rule.tat - 1, rule.part + rule.limit end
-       if rule.tat < now or rule.tat == now and rule.part == 0 then rule.tat, rule.part, rule.last = 0, 0, 0 end
+       if rule.tat < now or rule.tat == now and rule.part == 0 then rule.tat, rule.part, rule.last = 0, 0, now end
       elseif bit.band(counted, rule.mark) > 0 and rule.id == 5 then -- sliding-log
        if since > now - rule.period then rule.used = math.max(0, rule.used - amount) end
        if rule.used == 0 then
@@ -701,7 +701,7 @@ if admitted then
  end
  for _, rule in ipairs(list) do
   if rule.id == 1 then -- fixed-window
-   if rule.last == 0 then rule.stop = now + rule.period end
+   if rule.count == 0 or rule.last == 0 then rule.stop = now + rule.period end
    rule.count, rule.last = rule.count + cost, now
    if rule.count > 2^52 then rule.count = 2^52 end
   elseif rule.id == 2 then -- calendar-window

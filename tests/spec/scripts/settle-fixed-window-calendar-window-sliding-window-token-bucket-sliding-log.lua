@@ -201,19 +201,19 @@ if value then
     copied = words[3] == 0
     if copied and words[2] > now + record.period then back = true end
     words[2] = math.min(words[2], (copied and now or words[3]) + record.period)
-    stop = words[1] > 0 and words[2] or 0
+    stop = words[1] > 0 and words[2] or words[3]
    elseif kind == 2 then -- calendar-window
     back, words[2] = words[2] > now, math.min(words[2], now)
-    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or 0
+    stop = words[1] > 0 and words[2] - words[2] % record.period + record.period or words[2]
    elseif kind == 3 then -- sliding-window
     back, words[1] = words[1] > now, math.min(words[1], now)
     local window = words[1] - words[1] % record.period
-    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or 0
+    stop = words[2] > 0 and window + 2 * record.period or words[3] > 0 and window + record.period or words[1]
    elseif kind == 4 then -- token-bucket
     back, words[3] = words[3] > now, math.min(words[3], now)
     local full = words[3] + math.min(math.ceil(record.capacity * record.period / record.limit), 3153600000000000) + 1
     if words[1] > full then words[1], words[2] = full, 0 end
-    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or 0
+    stop = words[1] > 0 and words[1] + (words[2] > 0 and 1 or 0) or words[3]
    elseif kind == 5 then -- sliding-log
     back, record.own_last = record.own_last > now, math.min(record.own_last, now)
     stop = log and words[2] > 0 and math.min(log.last, now) + record.period or 0
@@ -508,11 +508,11 @@ if holds ~= '' then
     if amount > 0 then
      if bit.band(counted, 1) > 0 then -- rule 1
       count_1 = count_1 - amount
-      if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, 0 end
+      if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, now end
      end
      if bit.band(counted, 2) > 0 then -- rule 2
       count_2 = count_2 - amount
-      if count_2 <= 0 then count_2, last_2 = 0, 0 end
+      if count_2 <= 0 then count_2, last_2 = 0, now end
      end
      if bit.band(counted, 4) > 0 then -- rule 3
       local window, given = now - now % period_3, amount
@@ -521,7 +521,7 @@ if holds ~= '' then
        current_3 = math.max(0, current_3 - amount)
       end
       if since >= window - period_3 then previous_3 = math.max(0, previous_3 - given) end
-      if current_3 == 0 and previous_3 == 0 then last_3 = 0 end
+      if current_3 == 0 and previous_3 == 0 then last_3 = now end
      end
      if bit.band(counted, 8) > 0 then -- rule 4
       local given = math.min(amount, capacity_4)
@@ -536,7 +536,7 @@ if holds ~= '' then
       end
       tat_4, part_4 = (tat_4 > 0 and tat_4 or now) - time, part_4 - rest
       if part_4 < 0 then tat_4, part_4 = tat_4 - 1, part_4 + limit_4 end
-      if tat_4 < now or tat_4 == now and part_4 == 0 then tat_4, part_4, last_4 = 0, 0, 0 end
+      if tat_4 < now or tat_4 == now and part_4 == 0 then tat_4, part_4, last_4 = 0, 0, now end
      end
      if bit.band(counted, 16) > 0 then -- rule 5
       if since > now - period_5 then used_5 = math.max(0, used_5 - amount) end
@@ -586,11 +586,11 @@ for hold = 1, #holds, hold_size do
    if amount > 0 then
     if bit.band(counted, 1) > 0 then -- rule 1
      count_1 = count_1 - amount
-     if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, 0 end
+     if count_1 <= 0 then count_1, stop_1, last_1 = 0, 0, now end
     end
     if bit.band(counted, 2) > 0 then -- rule 2
      count_2 = count_2 - amount
-     if count_2 <= 0 then count_2, last_2 = 0, 0 end
+     if count_2 <= 0 then count_2, last_2 = 0, now end
     end
     if bit.band(counted, 4) > 0 then -- rule 3
      local window, given = now - now % period_3, amount
@@ -599,7 +599,7 @@ for hold = 1, #holds, hold_size do
       current_3 = math.max(0, current_3 - amount)
      end
      if since >= window - period_3 then previous_3 = math.max(0, previous_3 - given) end
-     if current_3 == 0 and previous_3 == 0 then last_3 = 0 end
+     if current_3 == 0 and previous_3 == 0 then last_3 = now end
     end
     if bit.band(counted, 8) > 0 then -- rule 4
      local given = math.min(amount, capacity_4)
@@ -614,7 +614,7 @@ for hold = 1, #holds, hold_size do
      end
      tat_4, part_4 = (tat_4 > 0 and tat_4 or now) - time, part_4 - rest
      if part_4 < 0 then tat_4, part_4 = tat_4 - 1, part_4 + limit_4 end
-     if tat_4 < now or tat_4 == now and part_4 == 0 then tat_4, part_4, last_4 = 0, 0, 0 end
+     if tat_4 < now or tat_4 == now and part_4 == 0 then tat_4, part_4, last_4 = 0, 0, now end
     end
     if bit.band(counted, 16) > 0 then -- rule 5
      if since > now - period_5 then used_5 = math.max(0, used_5 - amount) end
@@ -648,7 +648,7 @@ for hold = 1, #holds, hold_size do
      end
     end
     do -- rule 1
-     if last_1 == 0 then stop_1 = now + period_1 end
+     if count_1 == 0 or last_1 == 0 then stop_1 = now + period_1 end
      count_1, last_1 = count_1 + cost, now
      if count_1 > 2^52 then count_1 = 2^52 end
     end

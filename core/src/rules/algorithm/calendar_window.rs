@@ -33,7 +33,7 @@ fn start(rule: &Rule, now: u64) -> u64 {
 fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     let [count, last, ..] = words;
     let back = clamp(last, now);
-    End { at: if *count > 0 { *last - *last % kept.rate.period + kept.rate.period } else { 0 }, back, copied: false }
+    End { at: if *count > 0 { *last - *last % kept.rate.period + kept.rate.period } else { *last }, back, copied: false }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
@@ -67,10 +67,10 @@ fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] = at.now;
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {
+fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &Charged) {
     words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
-        words[1] = 0;
+        words[1] = at.now;
     }
 }
 

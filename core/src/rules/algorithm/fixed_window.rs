@@ -1,7 +1,8 @@
 //! `fixed-window`: the window opens at the first admitted call and is `[open, end)`.
 //!
 //! Words: count, window end, the last charge; 0 for that if nothing was charged yet, but the count taken over from a window of
-//! another period: it ends with that window, and the first charge opens a whole one. Twin of `scripts/limit/fixed_window.lua`.
+//! another period: it ends with that window, and the first charge opens a whole one. Of a count that was given back as a whole: 0,
+//! 0, and when that was. Twin of `scripts/limit/fixed_window.lua`.
 
 use super::{Charged, Definition, End, Kept, Moment, Words, clamp, to_the_end};
 use crate::rules::policy::{MAX_LIMIT, Rate, Rule};
@@ -32,7 +33,7 @@ fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     let longest = if copied { now } else { *last } + kept.rate.period;
     back |= copied && *end > longest;
     *end = (*end).min(longest);
-    End { at: if *count > 0 { *end } else { 0 }, back, copied }
+    End { at: if *count > 0 { *end } else { *last }, back, copied }
 }
 
 fn carry(rule: &Rule, words: &mut Words, _kept: Rate, _now: u64) {
@@ -70,17 +71,17 @@ fn wait(rule: &Rule, words: &Words, at: &Moment, cost: u64) -> Option<u64> {
 fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let now = at.now;
     let [count, end, last, _] = words;
-    if *last == 0 {
+    if *count == 0 || *last == 0 {
         *end = now + rule.period();
     }
     *last = now;
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, _at: &Moment, amount: u64, _charged: &Charged) {
+fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &Charged) {
     words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
-        *words = Words::default();
+        *words = [0, 0, at.now, 0];
     }
 }
 

@@ -66,7 +66,7 @@ fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     let [last, current, previous, _] = *words;
     let window = last - last % period;
     let at = match (current, previous) {
-        (0, 0) => 0,
+        (0, 0) => last,
         (0, _) => window + period,
         _ => window + 2 * period,
     };
@@ -122,7 +122,7 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
         *previous = previous.saturating_sub(given);
     }
     if *current == 0 && *previous == 0 {
-        *last = 0;
+        *last = now;
     }
 }
 

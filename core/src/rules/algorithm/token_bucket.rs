@@ -99,7 +99,7 @@ fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     if *tat > full {
         (*tat, *part) = (full, 0);
     }
-    End { at: if *tat > 0 { *tat + u64::from(*part > 0) } else { 0 }, back, copied: false }
+    End { at: if *tat > 0 { *tat + u64::from(*part > 0) } else { *last }, back, copied: false }
 }
 
 fn filled(words: &Words) -> Filled {
@@ -170,6 +170,9 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Ch
     }
     let distance = ahead(rule, words, now).saturating_sub(given);
     put(rule, words, now, distance);
+    if distance == 0 {
+        words[2] = now;
+    }
 }
 
 /// The bound grows by what the bucket fills in this time.
