@@ -33,7 +33,11 @@ fn start(rule: &Rule, now: u64) -> u64 {
 fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
     let [count, last, ..] = words;
     let back = clamp(last, now);
-    End { at: if *count > 0 { *last - *last % kept.rate.period + kept.rate.period } else { *last }, back, copied: false }
+    End {
+        at: if *count > 0 { *last - *last % kept.rate.period + kept.rate.period } else { *last },
+        back,
+        copied: false,
+    }
 }
 
 fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
