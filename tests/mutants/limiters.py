@@ -518,8 +518,8 @@ MUTANTS = [
     Mutant(
         "a bucket that is carried ends before the fraction does",
         f"{LUA}/limit/token_bucket.lua",
-        "tat_1 + (part_1 > 0 and 1 or 0) or 0",
-        "tat_1 or 0",
+        "tat_1 + (part_1 > 0 and 1 or 0) or last_1",
+        "tat_1 or last_1",
         Edit(
             f"{RUST}/rules/algorithm/token_bucket.rs",
             "*tat + u64::from(*part > 0)",
