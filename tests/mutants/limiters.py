@@ -493,6 +493,13 @@ MUTANTS = [
         Edit(f"{RUST}/limiter/codec.rs", "given: pass < 3 && record.given", "given: false"),
     ),
     Mutant(
+        "a policy that gave back all that it counted is forgotten at once",
+        f"{LUA}/limit/fixed_window.lua",
+        "count_1, stop_1, last_1 = 0, 0, now end",
+        "count_1, stop_1, last_1 = 0, 0, 0 end",
+        Edit(f"{RUST}/rules/algorithm/fixed_window.rs", "*words = [0, 0, at.now, 0];", "*words = Words::default();"),
+    ),
+    Mutant(
         "a rule is known by its period",
         f"{LUA}/limit/match.lua",
         "pass == 1 and record.name == rule.name and",
