@@ -497,7 +497,7 @@ MUTANTS = [
         f"{LUA}/limit/fixed_window.lua",
         "count_1, stop_1, last_1 = 0, 0, now end",
         "count_1, stop_1, last_1 = 0, 0, 0 end",
-        Edit(f"{RUST}/rules/algorithm/fixed_window.rs", "*words = [0, 0, at.now, 0];", "*words = Words::default();"),
+        Edit(f"{RUST}/rules/algorithm/fixed_window.rs", "[0, 0, at.now, 0]", "[0, 0, at.now.min(0), 0]"),
     ),
     Mutant(
         "a rule is known by its period",

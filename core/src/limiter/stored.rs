@@ -122,3 +122,30 @@ impl Space for OneValue<'_> {
     fn keep(&mut self, _key: &[u8], _ttl: u64) {}
     fn plant(&mut self, _key: &[u8], _value: Planted) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StoredLimiter;
+
+    #[test]
+    fn a_count_that_was_handed_over_is_read_as_any_other() {
+        let now = 1_700_000_000_000_000_u64;
+        let mut value = b"QL\x02\x02".to_vec();
+        // The id of a fixed window, and of one that was handed over.
+        for (id, limit, period) in [(1, 2_u64, 10_000_000_u64), (129, 40, 1_000_000_000)] {
+            value.push(id);
+            value.extend_from_slice(&limit.to_le_bytes()[..7]);
+            value.extend_from_slice(&period.to_le_bytes()[..7]);
+        }
+        for word in [1, now + 10_000_000, now, 9, now + 1_000_000_000, now] {
+            value.extend_from_slice(&word.to_le_bytes());
+        }
+        let told = StoredLimiter::read(&value, now).unwrap();
+        let rules = told.rules.iter().map(|(rule, said)| (rule.limit(), said.remaining, said.reset_after));
+        assert_eq!(rules.collect::<Vec<_>>(), [(2, 1, 10_000_000), (40, 31, 1_000_000_000)]);
+        // A log is never handed over, so this is not ours.
+        let log = value.iter().position(|byte| *byte == 129).unwrap();
+        value[log] = 128 + 5;
+        assert_eq!(StoredLimiter::read(&value, now), None);
+    }
+}
