@@ -31,8 +31,9 @@ class Count:
     """What one rule has counted.
 
     `rule` is the one that it was last kept by, `charged` the time of its last charge, `moved` whether the last look
-    found what a denial must write down, `owed` what reservations give back that ended while another policy was asked,
-    `given` whether a rule of another policy began with it, which happens once, `emptied` when all of it was given back.
+    found what a denial must write down, `owed` what reservations give back that ended while another policy was asked.
+    `given` is whether a rule of another policy began with it, which happens once, `emptied` when all of it was given
+    back.
 
     Question: as of when does another rule take over what was counted? Answer: as of the last charge. Until a call
     writes that down, it may all be over when it would have been; that is `expires`.

@@ -87,8 +87,8 @@ class States:
         state = self.known.get(place, State())
         state.latest = max(state.latest, now)
         counts = [count.copied() for count in state.counts]
-        for count in counts:
-            count.emptied = min(count.emptied, now)
+        for known in counts:
+            known.emptied = min(known.emptied, now)
         logged = any(rule.algorithm == "sliding-log" for rule in policy)
         stepped = [
             count.late(now) if isinstance(count, SlidingLog) and not logged else count.stepped(now) for count in counts
