@@ -48,8 +48,11 @@ class Count:
         self.expires: int | None = None
         self.owed: list[tuple[str, int, int]] = []
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
     def seen(self, now: int, rule: Rule, writes: bool, more: int) -> Count:
-        """As it is for a call now, by `rule`; `more` is by how much a bucket's new time is rounded up twice."""
+        """As it is for a call now, by `rule`; `more` is how a bucket's new time is rounded."""
         found = self.copied()
         found.moved = found.stepped(now)
         found.expires = None

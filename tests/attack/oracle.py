@@ -6,6 +6,8 @@ model takes stands in the doc comment of what it concerns, as a question.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from rules import AllSays, Policy, RuleSays, Says, longest
@@ -32,9 +34,22 @@ class Limiter:
 class Oracle:
     """Every key of one Redis."""
 
-    def __init__(self, more: int = 0) -> None:
-        self.states = States(more)
+    def __init__(self) -> None:
+        self.states = States()
         self.requests: dict[tuple[object, ...], tuple[int, object]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Oracle) and self.states == other.states and self.requests == other.requests
+
+    def rounding(self, ways: tuple[int, ...]) -> Iterator[Oracle]:
+        """Itself if there is one way to round a bucket's new time, else a copy for each."""
+        if len(ways) == 1:
+            yield self
+            return
+        for more in ways:
+            tried = deepcopy(self)
+            tried.states.more, tried.states.rounded = more, False
+            yield tried
 
     def look(self, limiter: Limiter, key: str, now: int, writes: bool = True) -> View:
         """What a call finds."""

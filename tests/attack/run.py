@@ -9,6 +9,7 @@ told; the exit code is 1 if anything went wrong.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -74,13 +75,17 @@ def attack(server: str, url: str, seconds: float, seed: int, only: list[str], mo
     shares = sum(share for share, _, _ in ways.values())
     for kind, (share, way, seen) in ways.items():
         ends = time.monotonic() + seconds * share / shares
-        number = seed * 1_000_000_000 + list(servers()).index(server) * 100_000_000
-        while time.monotonic() < ends and outcome.failed[kind] < SHOWN and outcome.told[kind] < most:
+        begin = seed * 1_000_000_000 + list(servers()).index(server) * 100_000_000
+        # What was found is told again first, however little time there is.
+        found = range(-len(stories.FOUND), 0) if kind == "stories" else range(0)
+        for number in itertools.chain(found, itertools.count(begin)):
+            is_over = time.monotonic() >= ends or outcome.told[kind] >= most
+            if outcome.failed[kind] >= SHOWN or (number >= 0 and is_over):
+                break
             outcome.told[kind] += 1
             if wrong := told(way, number):
                 outcome.failed[kind] += 1
                 outcome.shown.append(f"{server} {kind} seed {number}: " + "\n".join(wrong[:SHOWN]))
-            number += 1
         outcome.seen.update(seen)
     return outcome
 

@@ -65,12 +65,15 @@ class View:
 
 
 class States:
-    """Every key of one Redis."""
+    """Every key of one Redis. `more` is how a bucket's new time is rounded, `rounded` whether one was."""
 
-    def __init__(self, more: int) -> None:
-        self.more = more
+    def __init__(self) -> None:
+        self.more, self.rounded = 0, False
         self.known: dict[Place, State] = {}
         self.foreign: set[Place] = set()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, States) and self.known == other.known and self.foreign == other.foreign
 
     def plant(self, place: Place) -> None:
         """Somebody else's value stands at the key now: it is nothing, and the first call that writes replaces it."""
@@ -98,7 +101,9 @@ class States:
         found = []
         for rule in policy:
             count = mine.pop(0)
-            found.append((COUNTS[rule.algorithm](rule) if count is None else count).seen(now, rule, writes, self.more))
+            count = COUNTS[rule.algorithm](rule) if count is None else count
+            self.rounded |= isinstance(count, TokenBucket) and not alike(count.rule, rule)
+            found.append(count.seen(now, rule, writes, self.more))
         carried = [counts[other] for other in others if counts[other].kept(now)]
         for count in carried:
             if logged and isinstance(count, SlidingLog):

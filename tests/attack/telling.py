@@ -78,8 +78,9 @@ class Telling:
             for rule in parse(by.policy)
             if rule.algorithm == "token-bucket"
         }
-        # Those that agree with every answer so far: where the guides leave two answers open, there are two.
-        self.oracles = [Oracle(), Oracle(more=1), Oracle(more=-1)] if len(rates) > 1 else [Oracle()]
+        # Those that agree with every answer so far: where the guides leave several answers open, there are as many.
+        self.oracles = [Oracle()]
+        self.roundings = (0, 1, -1) if len(rates) > 1 else (0,)
         self.now = START
         self.latest = START
         self.denied: int | None = None
@@ -117,11 +118,22 @@ class Telling:
         return self.agreed(lambda oracle: self.all_differ(oracle.consume_all(charges, self.now, request), real))
 
     def agreed(self, differs: Callable[[Oracle], str]) -> str:
-        """What differs from all oracles; those that the server contradicts are asked no more."""
-        found = [(oracle, differs(oracle)) for oracle in self.oracles]
-        agree = [oracle for oracle, what in found if not what]
+        """What differs from all oracles; those that the server contradicts are asked no more.
+
+        Whenever a bucket gets another rate, each way to round it is an oracle of its own.
+        """
+        agree: list[Oracle] = []
+        differences: list[str] = []
+        for oracle in self.oracles:
+            for tried in oracle.rounding(self.roundings):
+                if what := differs(tried):
+                    differences.append(what)
+                elif tried not in agree:
+                    agree.append(tried)
+                if not tried.states.rounded:
+                    break
         self.oracles = agree or self.oracles
-        return "" if agree else found[0][1]
+        return "" if agree else differences[0]
 
     def at(self, now: int) -> None:
         """Sets the time. A request that is over may be forgotten at any moment, so ids change when the clock goes back

@@ -346,6 +346,12 @@ MUTANTS = [
         Edit(f"{RUST}/limiter/holds.rs", "if hold.since > now {", "if hold.since > 1 << 60 {"),
     ),
     Mutant(
+        "a clock that went back stretches the longest hold by a microsecond",
+        f"{LUA}/limit/expire.lua",
+        "now + (stop - since)",
+        "now + stop - since",
+    ),
+    Mutant(
         "a hold is settled again and again",
         f"{LUA}/limit/settle.lua",
         "if state == SETTLED then",

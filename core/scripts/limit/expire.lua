@@ -9,7 +9,8 @@ for hold = 1, #holds, hold_size do
   if stop < EXACT and since <= stop and stop - since <= LONGEST and held <= MOST and owed <= MOST then
     counted = bit.band(counted, every - over)
     if since > now then
-      since, stop = now, now + stop - since
+      -- Their sum may be beyond what a number holds exactly.
+      since, stop = now, now + (stop - since)
     end
     local amount = state == SETTLED and owed or state == RETURNED and stop <= now and held or 0
     if amount > 0 then

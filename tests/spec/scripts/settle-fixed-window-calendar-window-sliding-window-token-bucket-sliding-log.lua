@@ -502,7 +502,7 @@ if holds ~= '' then
    if stop < 2^53 and since <= stop and stop - since <= 3153600000000000 and held <= 2^52 and owed <= 2^52 then
     counted = bit.band(counted, every - over)
     if since > now then
-     since, stop = now, now + stop - since
+     since, stop = now, now + (stop - since)
     end
     local amount = state == 2 and owed or state == 1 and stop <= now and held or 0
     if amount > 0 then
