@@ -15,8 +15,6 @@ use crate::server::{Node, Refusal, Servers, Unknown, Why};
 const MOST: usize = 32 << 20;
 /// How many keys one round of a scan looks at.
 const ROUND: usize = 1_000;
-/// How long a call of the core may take.
-const CALL_WITHIN: Duration = Duration::from_secs(5);
 
 /// What stands at a key.
 pub struct Raw {
@@ -42,7 +40,7 @@ pub fn client(shared: &Shared) -> Result<Client, Failure> {
     let options = Options {
         url: Some(shared.url.clone()),
         prefix: shared.prefix.clone(),
-        timeout: CALL_WITHIN,
+        timeout: shared.server_timeout,
         deny_cache_max: Duration::ZERO,
         ..Options::default()
     };
@@ -77,20 +75,27 @@ pub fn now_at(servers: &mut Servers, key: &[u8]) -> Result<u64, Failure> {
 
 fn owner_of<'a>(servers: &'a mut Servers, key: &[u8]) -> Result<&'a mut Node, Failure> {
     // Where the slot is on its way both sides refuse, or send each other there: the core finds out.
-    let mut refused: Option<Refusal> = servers.missing.first().map(|missing| missing.refusal.clone());
-    let mut found = None;
-    for (at, node) in servers.primaries().enumerate() {
-        match node.ask::<Value>(cmd("EXISTS").arg(key)) {
-            Ok(_) => {
-                found = Some(at);
-                break;
-            }
-            Err(refusal) if refusal.why == Why::Moved => {}
-            Err(refusal) => refused = Some(refusal),
-        }
+    let mut refused = None;
+    let mut found = try_owner(servers, key, &mut refused);
+    if found.is_none() && refused.is_none() && servers.missing.is_empty() {
+        servers.connect_others();
+        found = try_owner(servers, key, &mut refused);
     }
+    let refused = refused.or_else(|| servers.missing.first().map(|missing| missing.refusal.clone()));
     let failure = refused.map_or_else(|| nowhere(servers.only.as_ref()), Failure::from);
     found.and_then(|at| servers.primaries().nth(at)).ok_or(failure)
+}
+
+/// Which primary answers for a key; none if each says that another does, or refuses.
+fn try_owner(servers: &mut Servers, key: &[u8], refused: &mut Option<Refusal>) -> Option<usize> {
+    for (at, node) in servers.primaries().enumerate() {
+        match node.ask::<Value>(cmd("EXISTS").arg(key)) {
+            Ok(_) => return Some(at),
+            Err(refusal) if refusal.why == Why::Moved => {}
+            Err(refusal) => *refused = Some(refusal),
+        }
+    }
+    None
 }
 
 fn nowhere(only: Option<&Place>) -> Failure {

@@ -192,6 +192,11 @@ impl ClusterSeeds {
     }
 }
 
+/// Which of a cluster's 16,384 slots a key lies in.
+pub fn slot_of(key: &[u8]) -> u16 {
+    crate::session::cluster::slot::slot_of(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from functools import partial
@@ -149,3 +150,83 @@ def test_a_cluster_of_one_server_is_whole(quotalock: Program) -> None:
             for words in (("top", "--once"), ("locks",), ("inspect", "job"), ("doctor", "--watch", "0")):
                 ended = quotalock(*words, url=node.url)
                 assert (ended.code, ended.error) == (0, ""), words
+
+
+class Hanging:
+    """A server that lets everybody connect, and never answers."""
+
+    def __enter__(self) -> Hanging:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self._listener.getsockname()[1]}"
+
+
+# Every command that asks a server: those that look at all keys, at one, and those that have the core ask too.
+OF_ALL = (("top", "--once"), ("top", "--once", "--keys"), ("locks",), ("doctor", "--watch", "0"))
+LOOKING_AT_ONE = (
+    ("inspect", "api", "{key}"),
+    ("inspect", "{key}"),
+    ("cache", "pages", "{key}"),
+    ("once", "jobs", "{key}"),
+)
+OF_ONE = (
+    *LOOKING_AT_ONE,
+    ("peek", "api", "{key}", "--policy", "5/hour"),
+    ("consume", "api", "{key}", "--policy", "5/hour"),
+    ("block", "api", "{key}", "--for", "1m"),
+    ("unblock", "api", "{key}"),
+    ("reset", "api", "{key}"),
+    ("stock", "{key}"),
+    ("locks", "release", "{key}", "--yes"),
+    ("lock", "-n", "{key}", "--", "true"),
+)
+
+
+def of_one(words: tuple[str, ...], key: str) -> list[str]:
+    return [word.format(key=key) for word in words]
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss", "redis+cluster", "password", "redis+sentinel"])
+def test_a_server_that_never_answers_is_waited_for_as_long_as_is_said(scheme: str, quotalock: Program) -> None:
+    with Hanging() as server:
+        url = f"{scheme}://{server.address}/" + ("main" if scheme == "redis+sentinel" else "")
+        if scheme == "password":
+            url = f"redis://:geheim@{server.address}"
+        for words in (*OF_ALL, *OF_ONE):
+            # As it never answers, each command that ends has given up.
+            ended = quotalock("--server-timeout", "200ms", *of_one(words, "k"), url=url)
+            assert (ended.code, ended.out) == (3, ""), words
+            assert server.address in ended.error, words
+
+
+def test_how_long_a_server_is_waited_for_has_bounds(quotalock: Program) -> None:
+    for given in ("0", "999us", "61m", "5"):
+        ended = quotalock("--server-timeout", given, "locks", url="redis://127.0.0.1:1")
+        assert ended.code == 2
+        assert "--server-timeout" in ended.error
+
+
+def test_a_command_about_a_key_asks_the_node_that_has_it(quotalock: Program) -> None:
+    # Whoever waits for what hangs does so for an hour.
+    with Cluster(timeout_ms=600_000) as cluster, Hanging() as seed:
+        frozen, *healthy = cluster.primaries()
+        keys = [next(f"k{n}" for n in range(10_000) if cluster.owner_of(f"k{n}") is node) for node in healthy]
+        every = cluster.url
+        frozen.freeze()
+        for url in (every, every.replace("//", f"//{seed.address},")):
+            for words in (*LOOKING_AT_ONE, ("inspect", "ql:limit:api:{{{key}}}")):
+                for key in keys:
+                    ended = quotalock("--server-timeout", "1h", *of_one(words, key), url=url)
+                    assert ended.code == 0, (words, ended)
+        # What asks all nodes tells which one is missing.
+        for words in OF_ALL[:3]:
+            ended = quotalock("--server-timeout", "500ms", "--json", *words, url=every)
+            assert (ended.code, ended.json["is_partial"]) == (1, True), words
+            assert frozen.address in str(ended.json["unknown"])
+        frozen.thaw()

@@ -26,6 +26,27 @@ TESTS = (
 )
 MUTANTS = [
     Mutant(
+        "a command about one key asks all nodes of a cluster",
+        "cli/src/server/mod.rs",
+        "groups.into_iter().partition(|group| is_alone ||",
+        "groups.into_iter().partition(|group| !is_alone ||",
+        suites=ONLY,
+    ),
+    Mutant(
+        "the first address of a cluster is waited for before the next is asked",
+        "cli/src/server/topology.rs",
+        "thread::spawn(move || drop(tell.send(ask(place))));",
+        "drop(tell.send(ask(place)));",
+        suites=ONLY,
+    ),
+    Mutant(
+        "a server is waited for as long as it likes",
+        "cli/src/server/node.rs",
+        "connection.set_read_timeout(Some(left)).map_err(fail)?;",
+        "connection.set_read_timeout(None).map_err(fail)?;",
+        suites=ONLY,
+    ),
+    Mutant(
         "a node of a cluster is taken for a server of its own",
         "cli/src/server/mod.rs",
         'if self.field("cluster_enabled") != Some("1") {',

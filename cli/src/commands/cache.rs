@@ -42,7 +42,8 @@ pub fn tell(shared: &Shared, kind: KeyKind, name: &str, key: &[u8]) -> Result<Ex
             (client.cache(name, CacheOptions::default())?.redis_key(key)?, "cache", "nothing: the next caller loads it")
         }
     };
-    let raw = raw::look(&mut server::find(&shared.url)?, &redis_key, Some(ENTRY))?;
+    let mut servers = server::find_owners(&shared.url, shared.server_timeout, std::slice::from_ref(&redis_key))?;
+    let raw = raw::look(&mut servers, &redis_key, Some(ENTRY))?;
     let state = if kind == KeyKind::Once { "open" } else { "nothing" };
     let mut told = match raw {
         None => Told::new(absent, json!({ "state": state })),

@@ -42,9 +42,10 @@ struct Found {
 /// Runs the command.
 pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
-    let mut servers = server::find(&shared.url)?;
+    let candidates = arguments.candidates(&client)?;
+    let mut servers = server::find_owners(&shared.url, shared.server_timeout, &candidates)?;
     let mut found = Vec::new();
-    for redis_key in arguments.candidates(&client)? {
+    for redis_key in candidates {
         found.extend(look(&client, &mut servers, redis_key)?);
     }
     // A key whose primary does not answer is an error above.

@@ -80,8 +80,9 @@ impl Key {
     fn as_stored(&self, shared: &Shared) -> Result<(Limiter, Option<StoredLimiter>), Failure> {
         // Where nothing is counted any rule will do: it is gone when the block is.
         let any = self.limiter(shared, Policy::parse("1/ms")?)?;
-        let mut servers = server::find(&shared.url)?;
-        let found = raw::look(&mut servers, &any.redis_key(self.bytes())?, None)?;
+        let key = any.redis_key(self.bytes())?;
+        let mut servers = server::find_owners(&shared.url, shared.server_timeout, std::slice::from_ref(&key))?;
+        let found = raw::look(&mut servers, &key, None)?;
         let stored = found.and_then(|raw| StoredLimiter::read(&raw.value, raw.now));
         match stored.as_ref().and_then(StoredLimiter::policy) {
             Some(policy) => Ok((self.limiter(shared, policy)?, stored)),

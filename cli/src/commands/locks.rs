@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
 
 fn list(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
-    let mut servers = server::find(&shared.url)?;
+    let mut servers = server::find(&shared.url, shared.server_timeout)?;
     // The key of a lock of that name: names are encoded in keys. The kinds are told apart below.
     let pattern = arguments.pattern.as_deref().map_or(b"*".as_slice(), bytes);
     let key = client.lock(pattern, LockOptions::default())?.redis_keys().concat();

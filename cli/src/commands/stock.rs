@@ -33,7 +33,8 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let (client, name) = (raw::client(shared)?, bytes(&arguments.name));
     let scope = arguments.scope.as_deref().map(bytes);
     let key = handle(&client, name, scope)?.redis_keys().first().cloned().unwrap_or_default();
-    let now = raw::now_at(&mut server::find(&shared.url)?, &key)?;
+    let mut servers = server::find_owners(&shared.url, shared.server_timeout, std::slice::from_ref(&key))?;
+    let now = raw::now_at(&mut servers, &key)?;
     let mut told = tell(&client, name, scope, arguments.reservations, now)?;
     told.json["stock"] = text(name).into();
     answer(shared, &told.text(&format!("stock {}", shown(name))), &told.json)?;

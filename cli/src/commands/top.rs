@@ -80,7 +80,7 @@ enum Silence {
 pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
     let is_live = !arguments.once && !shared.json && std::io::stdout().is_terminal();
-    let mut servers = server::find(&shared.url)?;
+    let mut servers = server::find(&shared.url, shared.server_timeout)?;
     let mut live = Live::new(client.prefix(), arguments.limiter.clone(), arguments.last);
     loop {
         let found = look(&mut servers, &client, &mut live, arguments)?;

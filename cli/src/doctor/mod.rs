@@ -133,7 +133,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         let message = "a --ttl of less than 1h needs --allow-short-ttl: whatever is wrong about a key, an hour leaves time for --undo";
         return Err(Failure { exit: Exit::Usage, code: "short_ttl", message: message.to_owned() });
     }
-    let mut servers = server::find(&shared.url)?;
+    let mut servers = server::find(&shared.url, shared.server_timeout)?;
     if let Some(path) = &arguments.undo {
         let outcome = fix::undo(&mut servers, path)?;
         output::answer(shared, &fix::words(&outcome, "TTLs taken back"), &json!({ "undone": outcome }))?;

@@ -44,7 +44,7 @@ pub struct Shown {
 
 /// Looks once a second, until nobody wants to know any more.
 pub fn run(settings: &Settings, seen: &Mutex<Seen>, tell: &watch::Sender<Arc<Shown>>) {
-    let (nodes, decisions) = (Nodes::new(&settings.url), Decisions::new(&settings.prefix));
+    let (nodes, decisions) = (Nodes::new(&settings.url, settings.within), Decisions::new(&settings.prefix));
     let mut eyes = Eyes { nodes, decisions, counters: Counters::new(settings.metrics_file.is_some()) };
     while !tell.is_closed() {
         let began = Instant::now();

@@ -77,6 +77,8 @@ pub struct Arguments {
 /// What the threads know.
 pub struct Settings {
     url: String,
+    /// How long a server may take to let us in, and then for each answer.
+    within: Duration,
     prefix: String,
     writes: bool,
     rate: u64,
@@ -106,6 +108,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let sessions = Sessions::new(token.clone())?;
     let settings = Settings {
         url: shared.url.clone(),
+        within: shared.server_timeout,
         prefix: shared.prefix.clone(),
         writes: arguments.allow_writes,
         rate: arguments.rate,

@@ -21,6 +21,7 @@ const ANEW_MISSING: Duration = Duration::from_secs(3);
 /// The servers, as far as they can be asked.
 pub struct Nodes {
     url: String,
+    within: Duration,
     database: u32,
     servers: Option<Servers>,
     /// Why none can be asked.
@@ -33,8 +34,8 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// Of a URL.
-    pub fn new(url: &str) -> Nodes {
+    /// Of a URL, whose servers are found if they let us in within that time.
+    pub fn new(url: &str, within: Duration) -> Nodes {
         let database = match Target::parse(url) {
             Ok(Target::Server(place)) => place.database(),
             Ok(Target::Sentinel(watched)) => watched.at("", 0).database(),
@@ -42,6 +43,7 @@ impl Nodes {
         };
         Nodes {
             url: url.to_owned(),
+            within,
             database,
             servers: None,
             failure: None,
@@ -107,9 +109,9 @@ impl Nodes {
         let pause = if is_missing { ANEW_MISSING } else { ANEW };
         if self.search.is_none() && self.searched.is_none_or(|at| at.elapsed() >= pause) {
             let (tell, told) = channel();
-            let url = self.url.clone();
+            let (url, within) = (self.url.clone(), self.within);
             // Whoever asked may be gone when it is found.
-            thread::spawn(move || drop(tell.send(server::find(&url))));
+            thread::spawn(move || drop(tell.send(server::find(&url, within))));
             (self.search, self.searched) = (Some(told), Some(Instant::now()));
         }
         let Some(search) = &self.search else { return };

@@ -30,7 +30,7 @@ const SERVERS_MISSING: Duration = Duration::from_secs(3);
 pub fn run(settings: &Settings, seen: &Mutex<Seen>) -> ! {
     let mut walk = Walk { settings, seen, round: 0, anew: Instant::now() };
     loop {
-        match server::find(&settings.url) {
+        match server::find(&settings.url, settings.within) {
             Ok(servers) => walk.among(servers),
             // The list of servers says why.
             Err(_) => walk.seen().lose(now_micros() / 1_000),

@@ -24,7 +24,7 @@ pub struct Writes {
 impl Writes {
     /// Nothing was changed yet.
     pub fn new(is_allowed: bool, shared: &Shared) -> Writes {
-        let shared = Shared { url: shared.url.clone(), prefix: shared.prefix.clone(), json: false };
+        let shared = Shared { url: shared.url.clone(), prefix: shared.prefix.clone(), json: false, ..*shared };
         Writes { is_allowed, shared, done: AtomicU64::new(0) }
     }
 

@@ -1,8 +1,8 @@
 //! The servers that a URL names: every primary, and its replicas.
 //!
-//! [`find`] connects to all of them. One that cannot be reached is told in [`Servers::missing`], and the others go on; only if none
-//! can be reached is it a failure. A URL of one server that names a node of a cluster is refused, as the packages refuse it: what it holds
-//! is a part.
+//! [`find`] connects to all of them, [`find_owners`] to those that have some keys. One that cannot be reached in time is told in
+//! [`Servers::missing`], and the others go on; only if none can be reached is it a failure. A URL of one server that names a node of a
+//! cluster is refused, as the packages refuse it: what it holds is a part.
 
 mod node;
 mod refusal;
@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use quotalock::places::{Place, Target};
+use quotalock::places::{Place, Target, slot_of};
 
 pub use node::Node;
 pub use refusal::{Refusal, Why};
@@ -29,6 +29,10 @@ pub struct Servers {
     pub replica: Option<Replica>,
     /// The server, if the URL names one.
     pub only: Option<Place>,
+    /// Those that nobody asked for yet.
+    others: Vec<topology::Group>,
+    is_cluster: bool,
+    within: Duration,
 }
 
 /// A replica that is asked in place of its primary.
@@ -133,36 +137,70 @@ impl Servers {
         unknown
     }
 
+    /// Connects to the servers that [`find_owners`] left out. One that cannot be reached is missing then.
+    pub fn connect_others(&mut self) {
+        let others = std::mem::take(&mut self.others);
+        self.connect(others);
+    }
+
+    fn connect(&mut self, groups: Vec<topology::Group>) {
+        for (mut shard, mut missing) in connect(groups, self.is_cluster, self.within) {
+            let is_covered = shard.nodes().next().is_some();
+            missing.iter_mut().for_each(|one| one.is_covered = is_covered);
+            self.missing.append(&mut missing);
+            if is_covered {
+                self.shards.push(shard);
+            }
+        }
+    }
+
     /// The primaries that can be asked.
     pub fn primaries(&mut self) -> impl Iterator<Item = &mut Node> {
         self.shards.iter_mut().filter_map(|shard| shard.primary.as_mut())
     }
 }
 
-/// Connects to all servers that this URL names.
+/// Connects to all servers that this URL names. Each has let us in within that time, and then has as long for each answer.
 ///
 /// # Errors
 /// If the URL is wrong, names one server that is a node of a cluster, or no server can be reached; the message names it.
-pub fn find(url: &str) -> Result<Servers, Failure> {
+pub fn find(url: &str, within: Duration) -> Result<Servers, Failure> {
+    find_some(url, within, |groups| (groups, Vec::new()))
+}
+
+/// Connects to the primaries that have these keys: whatever becomes of another server is no matter.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn find_owners(url: &str, within: Duration, keys: &[Vec<u8>]) -> Result<Servers, Failure> {
+    let slots: Vec<u16> = keys.iter().map(|key| slot_of(key)).collect();
+    find_some(url, within, |mut groups| {
+        groups.iter_mut().for_each(|group| group.replicas.clear());
+        let is_alone = groups.len() < 2;
+        groups.into_iter().partition(|group| is_alone || slots.iter().any(|slot| group.has(*slot)))
+    })
+}
+
+/// Connects to those of the first part; the second is known.
+fn find_some(
+    url: &str,
+    within: Duration,
+    wanted: impl FnOnce(Vec<topology::Group>) -> (Vec<topology::Group>, Vec<topology::Group>),
+) -> Result<Servers, Failure> {
     let target = Target::parse(url)?;
     let only = match &target {
         Target::Server(place) => Some(place.clone()),
         _ => None,
     };
     let (groups, is_cluster) = match target {
-        Target::Server(place) => (vec![topology::Group { primary: place, replicas: Vec::new() }], false),
-        Target::Sentinel(watched) => (vec![topology::watched(&watched)?], false),
-        Target::Cluster(seeds) => (topology::cluster(&seeds)?, true),
+        Target::Server(primary) => (vec![topology::Group { primary, replicas: Vec::new(), slots: Vec::new() }], false),
+        Target::Sentinel(watched) => (vec![topology::watched(&watched, within)?], false),
+        Target::Cluster(seeds) => (topology::cluster(&seeds, within)?, true),
     };
-    let mut servers = Servers { shards: Vec::new(), missing: Vec::new(), replica: None, only };
-    for (mut shard, mut missing) in connect(groups, is_cluster) {
-        let is_covered = shard.nodes().next().is_some();
-        missing.iter_mut().for_each(|one| one.is_covered = is_covered);
-        servers.missing.append(&mut missing);
-        if is_covered {
-            servers.shards.push(shard);
-        }
-    }
+    let (groups, others) = wanted(groups);
+    let (shards, missing) = (Vec::new(), Vec::new());
+    let mut servers = Servers { shards, missing, replica: None, only, others, is_cluster, within };
+    servers.connect(groups);
     if servers.only.is_some() {
         let replica = servers.nodes().next().map_or(Ok(None), |node| {
             let info = Info::of(node);
@@ -184,7 +222,7 @@ pub fn check(url: &str, within: Duration) -> Result<(), Failure> {
     let Target::Server(place) = Target::parse(url)? else { return Ok(()) };
     let (tell, told) = channel();
     thread::spawn(move || {
-        if let Ok(mut node) = Node::connect(place, true, false) {
+        if let Ok(mut node) = Node::connect(place, true, false, within) {
             // Nobody may listen any more.
             let _ = tell.send(Info::of(&mut node).check(&mut node));
         }
@@ -237,11 +275,11 @@ impl Info {
 }
 
 /// Connects to all at once: one that does not answer keeps the others waiting no longer than itself.
-fn connect(groups: Vec<topology::Group>, is_cluster: bool) -> Vec<(Shard, Vec<Missing>)> {
+fn connect(groups: Vec<topology::Group>, is_cluster: bool, within: Duration) -> Vec<(Shard, Vec<Missing>)> {
     thread::scope(|scope| {
         let begin = |(place, is_primary): (Place, bool)| {
             let there = place.clone();
-            (there, is_primary, scope.spawn(move || Node::connect(place, is_primary, is_cluster)))
+            (there, is_primary, scope.spawn(move || Node::connect(place, is_primary, is_cluster, within)))
         };
         let begun: Vec<Vec<_>> = groups.into_iter().map(|group| group.places().map(begin).collect()).collect();
         let ended = begun.into_iter().map(|group| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quotalock::places::{Place, Reach, TlsPaths};
 use redis::{
@@ -11,11 +11,6 @@ use redis::{
 };
 
 use super::refusal::{Refusal, Why};
-
-/// How long a server may take to let us in.
-pub const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-/// How long it may take to answer.
-pub const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A server to which there is a connection.
 pub struct Node {
@@ -27,28 +22,38 @@ pub struct Node {
 }
 
 impl Node {
-    /// Connects to a server; a replica in a cluster is told that it may answer.
+    /// Connects to a server; a replica in a cluster is told that it may answer. The server has let us in within that time, and then
+    /// has as long for each answer.
     ///
     /// # Errors
     /// If it cannot be reached in time, or does not let us in.
-    pub fn connect(place: Place, is_primary: bool, is_cluster: bool) -> Result<Node, Refusal> {
+    pub fn connect(place: Place, is_primary: bool, is_cluster: bool, within: Duration) -> Result<Node, Refusal> {
+        let began = Instant::now();
         let fail = |error: redis::RedisError| Refusal::of(&place, &error);
-        let client = client(&place)?;
-        let connection = client.get_connection_with_timeout(CONNECT_WITHIN).map_err(fail)?;
-        connection.set_read_timeout(Some(ANSWER_WITHIN)).map_err(fail)?;
-        connection.set_write_timeout(Some(ANSWER_WITHIN)).map_err(fail)?;
+        let connection = client(&place)?.get_connection_with_timeout(within).map_err(fail)?;
+        // No timeout at all would be none.
+        let left = within.saturating_sub(began.elapsed()).max(Duration::from_millis(1));
+        connection.set_read_timeout(Some(left)).map_err(fail)?;
+        connection.set_write_timeout(Some(within)).map_err(fail)?;
         let mut node = Node { place, is_primary, connection };
         // For the operator, who may look who is there; it is no matter if it is refused.
-        let name = node.place.client_name().to_owned();
-        let _ = node.ask::<Value>(redis::cmd("CLIENT").arg("SETNAME").arg(name));
-        if is_cluster && !is_primary {
-            node.ask::<Value>(&redis::cmd("READONLY"))?;
+        let mut questions = vec![redis::cmd("CLIENT").arg("SETNAME").arg(node.place.client_name()).to_owned()];
+        let is_reader = is_cluster && !is_primary;
+        if is_reader {
+            questions.push(redis::cmd("READONLY"));
         }
         // One that needs a login lets everybody in, and refuses whatever they ask.
-        match node.ask::<Value>(&redis::cmd("PING")) {
-            Err(refusal) if matches!(refusal.why, Why::Away | Why::Login) => Err(refusal),
-            _ => Ok(node),
+        questions.push(redis::cmd("PING"));
+        let mut answers = node.ask_all(&questions)?;
+        match answers.pop() {
+            Some(Err(refusal)) if matches!(refusal.why, Why::Away | Why::Login) => return Err(refusal),
+            _ => {}
         }
+        if is_reader && let Some(Err(refusal)) = answers.pop() {
+            return Err(refusal);
+        }
+        node.wait_for(within);
+        Ok(node)
     }
 
     /// Waits no longer than this for each answer. One that comes later finds nobody: the connection is of no use any more.

@@ -1,6 +1,10 @@
 //! Who belongs together, as Sentinels and clusters say it.
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use quotalock::places::{ClusterSeeds, Place, Reach, WatchedPrimary};
 use redis::Value;
@@ -14,9 +18,16 @@ pub struct Group {
     pub primary: Place,
     /// The others.
     pub replicas: Vec<Place>,
+    /// What it has of a cluster.
+    pub slots: Vec<RangeInclusive<u16>>,
 }
 
 impl Group {
+    /// Whether it has a slot of a cluster.
+    pub fn has(&self, slot: u16) -> bool {
+        self.slots.iter().any(|slots| slots.contains(&slot))
+    }
+
     /// All of them, and whether each is the primary.
     pub fn places(self) -> impl Iterator<Item = (Place, bool)> {
         std::iter::once((self.primary, true)).chain(self.replicas.into_iter().map(|place| (place, false)))
@@ -24,20 +35,39 @@ impl Group {
 }
 
 /// What the first Sentinel that answers says of a primary.
-pub fn watched(watched: &WatchedPrimary) -> Result<Group, Refusal> {
-    let mut last = None;
-    for sentinel in watched.sentinels() {
-        match ask_sentinel(sentinel, watched) {
-            Ok(group) => return Ok(group),
-            Err(refusal) => last = Some(refusal),
-        }
-    }
-    Err(last.unwrap_or_else(|| Refusal { why: Why::Away, message: "the url names no Sentinel".to_owned() }))
+pub fn watched(watched: &WatchedPrimary, within: Duration) -> Result<Group, Refusal> {
+    let known = watched.clone();
+    let found = first_of(watched.sentinels(), move |sentinel| ask_sentinel(sentinel, &known, within));
+    found.unwrap_or_else(|| Err(Refusal { why: Why::Away, message: "the url names no Sentinel".to_owned() }))
 }
 
-fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary) -> Result<Group, Refusal> {
+/// Asks all at once: the first that answers, so one that hangs keeps nobody waiting. If all refuse, what the last of them said;
+/// none if there are none.
+fn first_of<T: Send + 'static>(
+    places: impl IntoIterator<Item = Place>,
+    ask: impl Fn(Place) -> Result<T, Refusal> + Clone + Send + 'static,
+) -> Option<Result<T, Refusal>> {
+    let (tell, told) = channel();
+    for place in places {
+        let (tell, ask) = (tell.clone(), ask.clone());
+        // Nobody listens any more once one has answered.
+        thread::spawn(move || drop(tell.send(ask(place))));
+    }
+    drop(tell);
+    let mut last = None;
+    for answer in told {
+        let is_answer = answer.is_ok();
+        last = Some(answer);
+        if is_answer {
+            break;
+        }
+    }
+    last
+}
+
+fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary, within: Duration) -> Result<Group, Refusal> {
     let name = watched.name();
-    let mut node = Node::connect(sentinel, true, false)?;
+    let mut node = Node::connect(sentinel, true, false, within)?;
     let found: Option<(String, u16)> = node.ask(redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name))?;
     let Some((host, port)) = found else {
         let message = format!("the Sentinel {} knows no primary {name}: see `SENTINEL MASTERS`", node.place);
@@ -48,33 +78,31 @@ fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary) -> Result<Group, Refu
         node.ask(redis::cmd("SENTINEL").arg("REPLICAS").arg(name)).unwrap_or_default();
     let replicas =
         replicas.iter().filter_map(|fields| Some(watched.at(fields.get("ip")?, fields.get("port")?.parse().ok()?)));
-    Ok(Group { primary: watched.at(&host, port), replicas: replicas.collect() })
+    Ok(Group { primary: watched.at(&host, port), replicas: replicas.collect(), slots: Vec::new() })
 }
 
 /// What the first server of a cluster that answers says of all.
-pub fn cluster(seeds: &ClusterSeeds) -> Result<Vec<Group>, Refusal> {
-    let mut last = None;
-    for seed in seeds.places() {
-        match ask_cluster(seed, seeds) {
-            Ok(groups) => return Ok(groups),
-            Err(refusal) => last = Some(refusal),
-        }
-    }
-    Err(last.unwrap_or_else(|| Refusal { why: Why::Away, message: "the url names no server".to_owned() }))
+pub fn cluster(seeds: &ClusterSeeds, within: Duration) -> Result<Vec<Group>, Refusal> {
+    let known = seeds.clone();
+    let found = first_of(seeds.places(), move |seed| ask_cluster(seed, &known, within));
+    found.unwrap_or_else(|| Err(Refusal { why: Why::Away, message: "the url names no server".to_owned() }))
 }
 
-fn ask_cluster(seed: Place, seeds: &ClusterSeeds) -> Result<Vec<Group>, Refusal> {
-    let mut node = Node::connect(seed, true, false)?;
+fn ask_cluster(seed: Place, seeds: &ClusterSeeds, within: Duration) -> Result<Vec<Group>, Refusal> {
+    let mut node = Node::connect(seed, true, false, within)?;
     let ranges: Vec<Value> = node.ask(redis::cmd("CLUSTER").arg("SLOTS"))?;
     let odd = || Refusal::odd(&node.place, "CLUSTER SLOTS");
     let mut groups: Vec<Group> = Vec::new();
     for range in ranges {
         let Value::Array(fields) = range else { return Err(odd()) };
+        let [Value::Int(first), Value::Int(last), ..] = fields[..] else { return Err(odd()) };
+        let (Ok(first), Ok(last)) = (u16::try_from(first), u16::try_from(last)) else { return Err(odd()) };
         let mut places = fields.iter().skip(2).map(|fields| place(fields, &node.place, seeds));
         // One without an address serves nobody, nor do its replicas.
         let Some(Some(primary)) = places.next() else { continue };
-        if groups.iter().all(|group| group.primary != primary) {
-            groups.push(Group { primary, replicas: places.flatten().collect() });
+        match groups.iter_mut().find(|group| group.primary == primary) {
+            Some(group) => group.slots.push(first..=last),
+            None => groups.push(Group { primary, replicas: places.flatten().collect(), slots: vec![first..=last] }),
         }
     }
     match groups.is_empty() {
