@@ -168,14 +168,19 @@ class Hanging:
 
 
 # Every command that asks a server: those that look at all keys, at one, and those that have the core ask too.
-OF_ALL = (("top", "--once"), ("top", "--once", "--keys"), ("locks",), ("doctor", "--watch", "0"))
-LOOKING_AT_ONE = (
+OF_ALL: tuple[tuple[str, ...], ...] = (
+    ("top", "--once"),
+    ("top", "--once", "--keys"),
+    ("locks",),
+    ("doctor", "--watch", "0"),
+)
+LOOKING_AT_ONE: tuple[tuple[str, ...], ...] = (
     ("inspect", "api", "{key}"),
     ("inspect", "{key}"),
     ("cache", "pages", "{key}"),
     ("once", "jobs", "{key}"),
 )
-OF_ONE = (
+OF_ONE: tuple[tuple[str, ...], ...] = (
     *LOOKING_AT_ONE,
     ("peek", "api", "{key}", "--policy", "5/hour"),
     ("consume", "api", "{key}", "--policy", "5/hour"),
