@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
+import socketserver
 import subprocess
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -208,6 +210,34 @@ def test_a_server_that_never_answers_is_waited_for_as_long_as_is_said(scheme: st
             ended = quotalock("--server-timeout", "200ms", *of_one(words, "k"), url=url)
             assert (ended.code, ended.out) == (3, ""), words
             assert server.address in ended.error, words
+
+
+class FallsSilent(socketserver.ThreadingTCPServer):
+    """A server with 300 locks that answers until it is asked for their values."""
+
+    daemon_threads = True
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            answers = {b"PING": b"+PONG\r\n", b"INFO": b"$0\r\n\r\n", b"CLIENT": b"+OK\r\n"}
+            keys = b"".join(b"$%d\r\n%s\r\n" % (len(key), key) for key in (b"ql:lock:{%d}" % n for n in range(300)))
+            answers[b"SCAN"] = b"*2\r\n$1\r\n0\r\n*300\r\n" + keys
+            while line := self.rfile.readline():
+                words = []
+                for _ in range(int(line[1:])):
+                    length = int(self.rfile.readline()[1:])
+                    words.append(self.rfile.read(length + 2)[:-2])
+                self.wfile.write(answers.get(words[0].upper(), b""))
+
+
+def test_a_server_that_falls_silent_is_waited_for_once_and_not_for_each_question(quotalock: Program) -> None:
+    with FallsSilent(("127.0.0.1", 0), FallsSilent.Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        # 601 questions are sent at once: to wait for each would take ten minutes.
+        ended = quotalock("--server-timeout", "1s", "locks", url=f"redis://127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
+    assert (ended.code, ended.out) == (3, "")
+    assert "did not answer in time" in ended.error
 
 
 def test_how_long_a_server_is_waited_for_has_bounds(quotalock: Program) -> None:

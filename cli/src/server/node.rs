@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use quotalock::places::{Place, Reach, TlsPaths};
 use redis::{
     Client, ClientTlsConfig, Cmd, Connection, ConnectionAddr, FromRedisValue, IntoConnectionInfo, Pipeline,
-    RedisConnectionInfo, RedisResult, TlsCertificates, Value, io::tcp::TcpSettings,
+    RedisConnectionInfo, TlsCertificates, Value, io::tcp::TcpSettings,
 };
 
 use super::refusal::{Refusal, Why};
@@ -82,11 +82,14 @@ impl Node {
         commands.iter().for_each(|command| {
             pipeline.add_command(command.clone());
         });
-        pipeline.ignore_errors();
-        let answers: RedisResult<Vec<RedisResult<Value>>> = pipeline.query(&mut self.connection);
         let refusal = |error: redis::RedisError| Refusal::of(&self.place, &error);
-        let answers = answers.map_err(refusal)?;
-        Ok(answers.into_iter().map(|answer| answer.map_err(refusal)).collect())
+        self.connection.send_packed_command(&pipeline.get_packed_pipeline()).map_err(refusal)?;
+        // The driver would wait for each answer of a pipeline, also behind one that did not come in time.
+        let mut answers = Vec::with_capacity(commands.len());
+        for _ in commands {
+            answers.push(self.connection.recv_response().map_err(refusal)?.extract_error().map_err(refusal));
+        }
+        Ok(answers)
     }
 }
 
