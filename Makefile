@@ -18,8 +18,8 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 # `make test`: what a person who clones this runs. Any of these suites may run next to another, on a busy machine.
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
-# `make test-long`: suites that take long or need the machine for themselves. They run one after the other.
-LONG_SUITES := test-faults test-bench
+# `make test-long`: what takes long or needs the machine for itself. One suite runs after the other.
+LONG_SUITES := test-faults test-bench test-long-python test-long-cli test-long-node
 # How many suites of `make test` run at once; the output of each is printed in one piece when it ends. All of them run,
 # even if one fails, and find everything built.
 TEST_JOBS ?= 2
@@ -84,8 +84,13 @@ test-elsewhere: setup ## Runs the scripts in Lua 5.4, with the rules of servers 
 	$(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
 		cargo test --quiet --no-fail-fast -p quotalock-tests $(ELSEWHERE:%=--test %)
 
+# Tests with the marker `long` are left to `make test-long`. By itself pytest runs both.
+SHORT := -m 'not long'
 test-python: build-python ## Runs the tests of the Python package
-	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/python
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q $(SHORT) tests/python
+
+test-long-python: build-python ## Runs those of them that take long
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q -m long tests/python
 
 test-php: build-php ## Runs the tests of the PHP extension: ONLY=testNoCallLeaksMemory those of a name
 	$(WITH_SERVERS) $(PHP) "$$(command -v phpunit)" -c tests/php $(if $(ONLY),--filter '$(ONLY)')
@@ -107,6 +112,11 @@ test-php-addresses: setup ## Runs the tests of the PHP extension with AddressSan
 test-node: build-node ## Runs the tests of the Node package
 	$(WITH_SERVERS) node --test tests/node/*.test.*
 
+# What they play `often`, they play more often here.
+LONG_NODE := charges processes unwinding
+test-long-node: build-node ## Runs those of them longer that find by chance what is wrong
+	QUOTALOCK_TEST_LONG=1 $(WITH_SERVERS) node --test $(LONG_NODE:%=tests/node/%.test.mjs)
+
 .PHONY: test-frameworks
 test-frameworks: test-frameworks-php test-frameworks-python test-frameworks-node ## Runs what frameworks test, and the examples, on the packages for frameworks
 
@@ -126,7 +136,10 @@ test-frameworks-node: build-node ## The same of Node alone
 # The libraries whose keys it must know are those of `make survive`.
 test-cli: build-cli build-python build-php ## Runs the tests of the program for the person on call
 	bench/peers/setup.sh
-	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/cli
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q $(SHORT) tests/cli
+
+test-long-cli: build-cli build-python ## Runs those of them that take long
+	$(WITH_SERVERS) $(PYTHON) -m pytest -q -m long tests/cli
 
 # Each test starts what it looks at. A browser may hang, so this has an end as the others.
 PAGE := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m node --test

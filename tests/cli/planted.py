@@ -17,8 +17,8 @@ from member import Member
 
 UP_WITHIN = 60.0
 ENDED_MS = 1_763_800_060_000
-# The calls that use it up come within the window, also if one of them is held up.
-LIMIT, WINDOW = 3, 6
+# Some libraries count in whole seconds.
+LIMIT, WINDOW = 3, 2
 
 # By the word of the library: the family.
 LIMITERS = {
@@ -60,7 +60,7 @@ class Library:
         self._ending.close()
 
     def consume(self, key: str) -> Answer:
-        """One call of a limiter of 3 in 6 seconds."""
+        """One call of a limiter of 3 in 2 seconds."""
         return self._adapter.ask("consume", key=key, limit=LIMIT, seconds=WINDOW, request="r")
 
     def is_admitted_within(self, key: str, seconds: float) -> bool:
@@ -73,10 +73,17 @@ class Library:
         return False
 
     def stick(self, key: str) -> None:
-        """Uses a limit up, and loses the TTLs."""
-        for _ in range(LIMIT + 2):
-            self.consume(key)
-        persist(self.server)
+        """Uses a limit up, and loses the TTLs; once more if a window has ended meanwhile, on a busy machine."""
+        give_up = time.monotonic() + UP_WITHIN
+        while True:
+            self.server.ask("FLUSHALL")
+            for _ in range(LIMIT + 2):
+                denied = not self.consume(key).get("ok")
+            names = self.server.ask("KEYS", "*")
+            persist(self.server)
+            if denied and names and {self.server.ask("PTTL", name) for name in names} == {-1}:
+                return
+            assert time.monotonic() < give_up, f"{key} is not used up"
 
     def hold(self, name: str) -> None:
         """Takes a lock, and loses its TTL."""

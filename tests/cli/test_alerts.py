@@ -54,6 +54,7 @@ def test_prometheus_takes_the_rules_and_the_example() -> None:
     promtool("check", "config", "--syntax-only", DEPLOY / "prometheus/scrape.yml")
 
 
+@pytest.mark.long
 def test_each_alert_fires_when_it_should() -> None:
     tests = DEPLOY / "prometheus/alerts_test.yml"
     assert "SUCCESS" in promtool("test", "rules", tests)

@@ -289,7 +289,7 @@ def test_names_cannot_speak_to_the_terminal(redis: Member, quotalock: Program) -
 def test_who_reads_may_go(redis: Member, quotalock: Program) -> None:
     redis.ask("SET", "limit:a:1", -1)
     with subprocess.Popen(
-        quotalock.command("doctor"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        quotalock.command("doctor", "--watch", "100ms"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     ) as process:
         assert process.stdout
         assert process.stderr
@@ -340,7 +340,7 @@ def test_keys_that_may_not_be_read_are_counted(server: Member, quotalock: Progra
     server.ask("SET", "limit:a:1", -1)
     server.ask("SET", "secret:1", -1)
     url = users(server, *READER, "resetkeys", "~limit:*")
-    found = quotalock("doctor", "--json", url=url)
+    found = quotalock("doctor", "--json", "--watch", "100ms", url=url)
     (lacks,) = (finding for finding in found.json["findings"] if finding["kind"] == "rights")
     assert "1 keys were not read" in lacks["what"]
     assert "set-nx-decr" in found.families()

@@ -78,7 +78,10 @@ def run(quotalock: Program, server: Member, words: tuple[str, ...], at: int = 0,
 
 def state(server: Member) -> dict[str, tuple[bytes, int]]:
     """The values, and whether each has a TTL."""
-    return {name: (server.ask("DUMP", name), min(server.ask("PTTL", name), 0)) for name in NAMES}
+    each = "{redis.call('DUMP', name), math.min(redis.call('PTTL', name), 0)}"
+    script = f"local told = {{}} for at, name in ipairs(KEYS) do told[at] = {each} end return told"
+    told = server.ask("EVAL", script, len(NAMES), *NAMES)
+    return {name: (value, ttl) for name, (value, ttl) in zip(NAMES, told, strict=True)}
 
 
 @pytest.mark.parametrize("how", ["kill", "cut", "stop"])

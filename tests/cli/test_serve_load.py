@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import pytest
 from console import until
 from member import Member
 from quotalock import Client
@@ -128,6 +129,7 @@ def churn(redis: Member) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.long
 def test_keys_come_and_go_and_it_stays_small(redis: Member) -> None:
     with logged_in(redis.url) as serving, churn(redis):
         sizes, ends = [], time.monotonic() + 24

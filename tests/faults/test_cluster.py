@@ -107,7 +107,7 @@ def test_slots_move(name: str) -> None:
     with Cluster(name) as cluster, ClusterLoad(cluster.url) as load, several_keys(cluster.url) as wrong:
         slots = sorted({slot_of(key) for key in [*load.keys, *(f"k{n}" for n in range(12))]})
         time.sleep(1)
-        for number in range(int(60 * LONGER)):
+        for number in range(int(20 * LONGER)):
             slot = slots[number * 7 % len(slots)]
             others = [node for node in cluster.primaries() if node is not cluster.owner_of_slot(slot)]
             pause: Callable[[], None] = lambda: time.sleep(0.02)  # noqa: E731

@@ -56,6 +56,13 @@ export function redis() {
   return /** @type {string} */ (servers()['redis-7.0'])
 }
 
+/**
+ * How often to play what goes wrong by chance, if at all: `make test-long` has it played more often.
+ * @param {number} few
+ * @param {number} many
+ */
+export const often = (few, many) => (process.env.QUOTALOCK_TEST_LONG ? many : few)
+
 let prefixes = 0
 
 /** A prefix that no other test of this run uses. */

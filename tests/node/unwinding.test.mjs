@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { client, freshPrefix, ROOT, redis, run } from './support.mjs'
+import { client, freshPrefix, often, ROOT, redis, run } from './support.mjs'
 
 /** What makes an object of each class, by its name; each may be forgotten in any moment. */
 const MAKERS = (/** @type {string} */ url, /** @type {string} */ prefix) => `
@@ -109,7 +109,7 @@ test('a thread that is terminated in the middle of calls of every kind leaves no
       setTimeout(() => parentPort.postMessage('busy'), Math.random() * 20)
       setTimeout(() => controller.abort(), Math.random() * 20)
     `)}
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < ${often(5, 20)}; i++) {
       const worker = new Worker(program, { eval: true })
       worker.on('error', (error) => console.log(error))
       await new Promise((resolve) => worker.once('message', resolve))

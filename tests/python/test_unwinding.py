@@ -15,7 +15,8 @@ from quotalock import _native, aio
 from surface import Surface
 
 PROGRAM = Path(unwinding.__file__)
-ROUNDS = {"plain": 10, "dev": 3}
+# How the interpreter runs, and how often each ending is played.
+MODES = [("plain", 3), pytest.param("plain", 10, marks=pytest.mark.long), pytest.param("dev", 3, marks=pytest.mark.long)]
 CASES = [(face, ending) for face, endings in unwinding.ENDINGS.items() for ending in endings]
 
 
@@ -26,17 +27,17 @@ def run(mode: str, url: str, *arguments: str) -> tuple[int, str]:
     return ended.returncode, "\n".join(ended.stdout.splitlines()[-30:])
 
 
-@pytest.mark.parametrize("mode", ROUNDS)
+@pytest.mark.parametrize(("mode", "rounds"), MODES)
 @pytest.mark.parametrize(("face", "ending"), CASES)
-def test_unwinds(face: str, ending: str, mode: str, url: str) -> None:
-    code, output = run(mode, url, face, ending, str(ROUNDS[mode]))
+def test_unwinds(face: str, ending: str, mode: str, rounds: int, url: str) -> None:
+    code, output = run(mode, url, face, ending, str(rounds))
     assert (code, output[-4:]) == (0, "done"), output
 
 
-@pytest.mark.parametrize("mode", ROUNDS)
+@pytest.mark.parametrize(("mode", "rounds"), MODES)
 @pytest.mark.parametrize("face", unwinding.ENDINGS)
-def test_exits(face: str, mode: str, url: str) -> None:
-    for _ in range(ROUNDS[mode]):
+def test_exits(face: str, mode: str, rounds: int, url: str) -> None:
+    for _ in range(rounds):
         assert run(mode, url, face, "exit", "1") == (0, "")
 
 
