@@ -19,7 +19,7 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
 # `make test-long`: what takes long or needs the machine for itself. One suite runs after the other.
-LONG_SUITES := test-faults test-bench test-long-python test-long-cli test-long-node
+LONG_SUITES := test-faults test-bench test-long-python test-long-cli test-long-node test-long-page
 # How many suites of `make test` run at once; the output of each is printed in one piece when it ends. All of them run,
 # even if one fails, and find everything built.
 TEST_JOBS ?= 2
@@ -144,7 +144,12 @@ test-long-cli: build-cli build-python ## Runs those of them that take long
 # Each test starts what it looks at. A browser may hang, so this has an end as the others.
 PAGE := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m node --test
 test-page: build-cli build-python build-node ## Runs the tests of the page of `quotalock serve`, in Chromium
-	$(SUITE) $(PAGE) tests/page/*.test.mjs
+	$(SUITE) $(PAGE) $(filter-out $(LONG_PAGE),$(wildcard tests/page/*.test.mjs))
+
+# How the page does with 100,000 keys and in a day of traffic.
+LONG_PAGE := tests/page/many.test.mjs
+test-long-page: build-cli build-python build-node ## Runs those of them that take long
+	$(SUITE) $(PAGE) $(LONG_PAGE)
 
 # Not part of `make test`.
 .PHONY: soak-page page-pictures

@@ -289,7 +289,10 @@ def test_names_cannot_speak_to_the_terminal(redis: Member, quotalock: Program) -
 def test_who_reads_may_go(redis: Member, quotalock: Program) -> None:
     redis.ask("SET", "limit:a:1", -1)
     with subprocess.Popen(
-        quotalock.command("doctor", "--watch", "100ms"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        quotalock.command("doctor", "--watch", "100ms"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
     ) as process:
         assert process.stdout
         assert process.stderr

@@ -16,7 +16,11 @@ from surface import Surface
 
 PROGRAM = Path(unwinding.__file__)
 # How the interpreter runs, and how often each ending is played.
-MODES = [("plain", 3), pytest.param("plain", 10, marks=pytest.mark.long), pytest.param("dev", 3, marks=pytest.mark.long)]
+MODES = [
+    ("plain", 3),
+    pytest.param("plain", 10, marks=pytest.mark.long),
+    pytest.param("dev", 3, marks=pytest.mark.long),
+]
 CASES = [(face, ending) for face, endings in unwinding.ENDINGS.items() for ending in endings]
 
 
