@@ -172,7 +172,7 @@ def test_a_full_disk_ends_a_fix_before_a_key_is_changed_that_is_not_noted(redis:
 
 def test_ctrl_c_in_the_middle_leaves_an_undo_file_that_is_right(redis: Member, quotalock: Program) -> None:
     # So many that it is still at work when the signal comes, also if that comes late.
-    count = 150_000
+    count = 60_000
     script = (
         f"for i = 1, ARGV[1] do redis.call('ZADD', 'sku:' .. i, '{ENDED_MS}', '__write__', '{ENDED_MS}', 'token') end"
     )

@@ -78,9 +78,16 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+ASKED = [
+    # Each signal with each shape, and each of these with each shell; all of it takes long.
+    pytest.param(number, shape, shell, marks=[pytest.mark.long] if (at + of + nth) % 2 else [])
+    for at, number in enumerate([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+    for of, shape in enumerate(SHAPES)
+    for nth, shell in enumerate(["sh", "bash"])
+]
+
+
+@pytest.mark.parametrize(("number", "shape", "shell"), ASKED)
 def test_a_signal_reaches_all_and_the_lock_is_kept_until_all_have_ended(
     console: Console, crew: Crew, number: signal.Signals, shape: str, shell: str
 ) -> None:

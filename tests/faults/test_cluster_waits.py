@@ -138,7 +138,8 @@ def test_who_waits_follows_the_slot(name: str) -> None:
         waits, took = Waits(cluster, crew), []
         slot = slot_of("waits:lock:{sku}")
         pairs = waits.pairs()
-        for number in range(int(200 * LONGER)):
+        # Each pair of languages five times.
+        for number in range(int(60 * LONGER)):
             owner = cluster.owner_of_slot(slot)
             to = [node for node in cluster.primaries() if node is not owner][number % 2]
 

@@ -10,7 +10,7 @@ import quotalock
 from servers import Server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Server]:
     """A cluster of one node, which has all slots."""
     with Server("redis-7.0", "--cluster-enabled", "yes") as node:

@@ -1,4 +1,4 @@
-"""Waits among greenlets: `greenlets.py gevent|eventlet URL TEST`. Each test fails if a wait stops the others."""
+"""Waits among greenlets: `greenlets.py gevent|eventlet URL TEST ...`. Each test fails if a wait stops the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-LIBRARY, URL, TEST = sys.argv[1:4]
+LIBRARY, URL, *TESTS = (word for word in sys.argv[1:] if word != "--blocking")
 if LIBRARY == "gevent":
     importlib.import_module("gevent.monkey").patch_all()
 else:
@@ -180,7 +180,8 @@ def pauses() -> None:
     print(f"{measured.end() * 1000:.1f}")
 
 
-try:
-    globals()[TEST]()
-except KeyError:
-    assert TEST == "lost"
+for test in TESTS:
+    try:
+        globals()[test]()
+    except KeyError:
+        assert test == "lost"

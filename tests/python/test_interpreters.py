@@ -32,8 +32,9 @@ FIRST_OTHER = IN + SECOND + "exec(TRY)\nrun(make(), TRY)\n"
 @pytest.mark.parametrize(
     ("program", "imported", "refused"), [(FIRST_MAIN, 2, 3), (FIRST_OTHER, 1, 2)], ids=["main", "other"]
 )
-def test_one_interpreter_has_the_package(program: str, imported: int, refused: int) -> None:
-    for _ in range(5):
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.long)])
+def test_one_interpreter_has_the_package(program: str, imported: int, refused: int, rounds: int) -> None:
+    for _ in range(rounds):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr) == (0, "")
         lines = done.stdout.splitlines()
