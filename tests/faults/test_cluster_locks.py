@@ -86,7 +86,7 @@ def test_without_a_failover_nothing_is_held_twice(name: str) -> None:
         for language in CREW:
             load.start(language, cluster.url)
         load.wait_until_busy()
-        for number in range(int(30 * LONGER)):
+        for number in range(int(12 * LONGER)):
             key = f"history:lock:{{{NAMES[number % len(NAMES)]}}}"
             source = cluster.owner_of(key)
             to = next(node for node in cluster.primaries() if node is not source)

@@ -10,12 +10,14 @@ from typing import Any
 
 import measure
 import pytest
+from kept import kept_worker
 from program import free_port
 from security import rights
 from servers import Server, ServerError
 from workers import Answer, Worker
 
 POLICY = "100/1h"
+worker = kept_worker
 OLD, NEW = "0ld-sw0rdfish", "n3w-tuna"
 
 

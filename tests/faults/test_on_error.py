@@ -6,10 +6,12 @@ import time
 
 import measure
 import pytest
+from kept import kept_worker
 from servers import Server
 from workers import Answer, Worker
 
 LIMITER = {"limiter": "away", "policy": "5/1h;50/1d"}
+worker = kept_worker
 
 
 def consume(worker: Worker, cost: int = 1) -> Answer:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import measure
 import pytest
+from kept import kept_worker
 from program import free_port
 from servers import Server
 from workers import Worker
 
 POLICY = "5/1h"
+worker = kept_worker
 
 
 def consume(worker: Worker, url: str) -> dict[str, object]:

@@ -14,12 +14,14 @@ from pathlib import Path
 import hostile
 import measure
 import pytest
+from kept import kept_worker
 from servers import Server, ServerError
 from workers import Answer, Worker
 
 SECRET = "sw0rdfish"
 WRONG = "tuna-melt"
 LIMITER = {"limiter": "refused", "policy": "5/1h"}
+worker = kept_worker
 
 
 def consume(worker: Worker) -> Answer:

@@ -9,10 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 
 import measure
 import pytest
+from kept import kept_worker
 from servers import Server, ServerError
 from workers import Answer, Worker
 
 LIMITER = {"limiter": "refusing", "policy": "3/1h"}
+worker = kept_worker
 TIMEOUT_MS = 500
 # How long a recovery may go unnoticed.
 NOTICED = 0.4

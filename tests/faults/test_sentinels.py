@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import measure
 import pytest
+from kept import kept_worker
 from member import Member
 from program import free_port
 from sentinels import Sentinels
@@ -18,6 +19,7 @@ from servers import Server, ServerError
 from workers import Answer, Worker
 
 POLICY = "1000000/1h"
+worker = kept_worker
 SECRET, WRONG = "sw0rdfish", "tuna-melt"
 
 

@@ -45,8 +45,8 @@ for (const name of ['bun', 'deno', 'electron']) {
       const lock = await client.lock('sku:42')
       const value = await client.cache('pages', {}).get('k', () => 'v')
       const left = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
-      const stop = limiter.wait('k', { cost: 999_999, timeoutMs: 7_200_000, signal: AbortSignal.timeout(20) })
-      console.log(lock.held, await lock.release(), value + '', left.at(-1).remaining, await stop.catch(({ name }) => name))
+      const stop = limiter.wait('k', { cost: 999_999, timeoutMs: 7_200_000, signal: AbortSignal.timeout(20) }).catch(({ name }) => name)
+      console.log(lock.held, await lock.release(), value + '', left.at(-1).remaining, await stop)
       const under = limiter.consume('k')
       client.close()
       console.log((await under.catch(({ code }) => ({ allowed: code }))).allowed)`
