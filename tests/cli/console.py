@@ -18,13 +18,13 @@ PROGRAM = str(ROOT / "target/debug/quotalock")
 PATIENCE = 60.0
 
 
-def until(is_so: Callable[[], Any], within: float = PATIENCE) -> Any:
-    """Waits until something is so, and returns what it is."""
+def until(is_so: Callable[[], Any], within: float = PATIENCE, every: float = 0.02) -> Any:
+    """Looks so often, in seconds, until something is so, and returns what it is."""
     end = time.monotonic() + within
     while time.monotonic() < end:
         if it := is_so():
             return it
-        time.sleep(0.02)
+        time.sleep(every)
     raise AssertionError("it did not come to be")
 
 

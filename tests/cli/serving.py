@@ -120,8 +120,8 @@ class Serving:
         return answer.json
 
     def until(self, name: str, is_so: Any = bool) -> Any:
-        """Waits until a part of the state is so, and returns it."""
-        return until(lambda: (part := self.state[name]) is not None and is_so(part) and (part,))[0]
+        """Waits until a part of the state, which changes once a second, is so, and returns it."""
+        return until(lambda: (part := self.state[name]) is not None and is_so(part) and (part,), every=0.1)[0]
 
     def scanned(self) -> Any:
         """Waits until all keys were looked at that are there now, and returns the state."""
