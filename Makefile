@@ -109,8 +109,9 @@ test-php-addresses: setup ## Runs the tests of the PHP extension with AddressSan
 	$(WITH_SERVERS) $(PYTHON) tests/harness/php_addresses.py $(CURDIR)/target/asan/$$host/release/libratelimit.so \
 		$(if $(ONLY),--filter '$(ONLY)')
 
+# They wait more than they work, so two files run at once wherever that is.
 test-node: build-node ## Runs the tests of the Node package
-	$(WITH_SERVERS) node --test tests/node/*.test.*
+	$(WITH_SERVERS) node --test --test-concurrency=2 tests/node/*.test.*
 
 # What they play `often`, they play more often here.
 LONG_NODE := charges processes unwinding
