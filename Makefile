@@ -19,7 +19,7 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
 # `make test-long`: what takes long or needs the machine for itself. One suite runs after the other.
-LONG_SUITES := test-faults test-bench test-long-python test-long-cli test-long-node test-long-page
+LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-long-python test-long-cli test-long-node test-long-page
 # How many suites of `make test` run at once; the output of each is printed in one piece when it ends. All of them run,
 # even if one fails, and find everything built.
 TEST_JOBS ?= 2
@@ -78,11 +78,22 @@ long-suites: $(LONG_SUITES)
 test-rust: ## Runs the tests of the core
 	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
+# Random cases are many: `make test` plays a share of them, and these two all.
+LONGER := 6
+RANDOM := bounds bundles changes governor oracle twin twin_flight twin_lease twin_log twin_stock
+test-long-rust: ## Runs the random tests of the core with all their cases
+	QUOTALOCK_TEST_LONGER=$(LONGER) $(WITH_SERVERS) \
+		cargo test --quiet --no-fail-fast -p quotalock-tests --test all -- $(RANDOM:%=%::)
+
 # Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
-ELSEWHERE := vectors bundles twin twin_lease twin_flight twin_stock widest
+ELSEWHERE := every_vector $(addsuffix ::,bundles twin twin_lease twin_flight twin_stock widest)
+ON_LUA54 = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
+	cargo test --quiet --no-fail-fast -p quotalock-tests --test vectors --test all -- $(ELSEWHERE)
 test-elsewhere: setup ## Runs the scripts in Lua 5.4, with the rules of servers that people rent
-	$(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
-		cargo test --quiet --no-fail-fast -p quotalock-tests $(ELSEWHERE:%=--test %)
+	$(ON_LUA54)
+
+test-long-elsewhere: setup ## The same with all random cases
+	QUOTALOCK_TEST_LONGER=$(LONGER) $(ON_LUA54)
 
 # Tests with the marker `long` are left to `make test-long`. By itself pytest runs both.
 SHORT := -m 'not long'

@@ -46,6 +46,8 @@ from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ROOT / "target" / "mutants"
+# The tests of the core that are one program; each of the others is one of its own, in the folder above.
+MODULES = ROOT / "tests/rust/tests/all"
 FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
@@ -177,9 +179,9 @@ class Copy:
             attack = ["env", f"PYTHONPATH={beside}", PYTEST[0], "tests/attack/run.py", "--seconds", "60"]
             return [Step(["bash", "-ec", build], [*servers, *attack])]
         return [
-            Step([*CARGO, *chosen, "--no-run"], [*servers, *CARGO, *chosen], test)
+            Step([*CARGO, *program, "--no-run"], [*servers, *CARGO, *program, *chosen], test)
             for test in tests
-            for chosen in [["--lib"] if test == "lib" else ["--test", test]]
+            for program, chosen in [in_cargo(test)]
         ]
 
     def step_of_frameworks(self, language: str, servers: list[str]) -> Step:
@@ -247,6 +249,15 @@ class Copy:
         else:
             print(f"caught    {mutant.about} ({took})", flush=True)
         return bool(blind)
+
+
+def in_cargo(test: str) -> tuple[list[str], list[str]]:
+    """How cargo is told of a test of the core: the program that has it, and what it runs of that."""
+    if test == "lib":
+        return ["--lib"], []
+    if any((MODULES / name).exists() for name in (f"{test}.rs", test)):
+        return ["--test", "all"], ["--", f"{test}::"]
+    return ["--test", test], []
 
 
 def in_order(tests: tuple[str, ...], found_by: str | None) -> tuple[str, ...]:

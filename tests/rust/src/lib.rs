@@ -5,6 +5,7 @@ pub mod definitions;
 pub mod elsewhere;
 pub mod futures;
 pub mod gate;
+pub mod longer;
 pub mod operator;
 pub mod own_server;
 pub mod puppets;

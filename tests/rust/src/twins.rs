@@ -9,16 +9,17 @@ use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::Client;
 use quotalock::testing::{self, Kind};
 
+use crate::longer::longer;
 use crate::{ELSEWHERE, servers};
 
 /// How many steps a case has.
 pub const STEPS: usize = 200;
-/// The fewest steps that are worth the name of a proof, on each server: some cases leave steps out.
-const AT_LEAST: usize = 50_000;
+/// The fewest steps that are worth the name of a proof, on each server, times [`longer`]: some cases leave steps out.
+const AT_LEAST: usize = 8_400;
 /// When a case begins, in microseconds.
 pub const START: u64 = 1_700_000_000_000_000;
-/// The fewest times that each thing must have happened: a test in which it does not proves nothing.
-const OFTEN: usize = 100;
+/// The fewest times that each thing must have happened, times [`longer`]: a test in which it does not proves nothing.
+const OFTEN: usize = 17;
 
 /// A server, and how often things happened there.
 pub struct Played {
@@ -30,7 +31,7 @@ pub struct Played {
 }
 
 /// How often the cases are played at most until all that is expected has happened.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 24;
 
 impl Played {
     /// Counts a step.
@@ -48,9 +49,9 @@ impl Played {
     }
 }
 
-/// Plays so many random cases to all servers beside each other. On each there must be 50,000 steps, and each
-/// thing that is `expected` must have happened a hundred times. The slow server gets a tenth of the steps, in
-/// which each thing must happen once. If something rare is missing, more cases are played.
+/// Plays so many random cases, times [`longer`], to all servers beside each other. On each there must be 8,400 steps, and
+/// each thing that is `expected` must have happened 17 times. The slow server gets a tenth of the steps, in which each
+/// thing must happen once. If something rare is missing, more cases are played.
 ///
 /// # Panics
 /// If a case fails, or too little happened.
@@ -64,10 +65,12 @@ pub fn agree<S: Strategy>(
         for (name, url) in servers() {
             let (cases, play) = (&cases, &play);
             // The slow one gets a tenth of them, in which what is rare happens a few times or once.
-            let (share, often) = if name == ELSEWHERE { (10, 1) } else { (1, OFTEN) };
+            let times = longer();
+            let (share, often) = if name == ELSEWHERE { (10, 1) } else { (1, OFTEN * times as usize) };
             scope.spawn(move || {
                 let played = Played { name, url, counted: RefCell::default() };
-                let config = Config { cases: number / share as u32, failure_persistence: None, ..Config::default() };
+                let cases_of_round = (number * times).div_ceil(share as u32);
+                let config = Config { cases: cases_of_round, failure_persistence: None, ..Config::default() };
                 for _ in 0..ROUNDS {
                     let outcome = TestRunner::new(config.clone()).run(&cases(), |case| play(&played, case));
                     outcome.unwrap_or_else(|error| panic!("{}: {error}", played.name));
@@ -77,7 +80,7 @@ pub fn agree<S: Strategy>(
                 }
                 println!("{}: {:?}", played.name, played.counted.borrow());
                 let steps = played.times("steps");
-                assert!(steps >= AT_LEAST / share, "{}: only {steps} steps", played.name);
+                assert!(steps >= AT_LEAST * times as usize / share, "{}: only {steps} steps", played.name);
                 for what in expected {
                     let times = played.times(what);
                     assert!(times >= often, "{}: {what} happened {times} times", played.name);

@@ -1,4 +1,4 @@
-//! What a table promises, transition by transition; that scripts do the same is for `tests/rust/tests/twin_lease`.
+//! What a table promises, transition by transition; that scripts do the same is for `tests/rust/tests/all/twin_lease`.
 
 mod ending;
 mod granting;

@@ -4,12 +4,13 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::TestCaseResult;
 use quotalock::testing;
 use quotalock::{Client, Decision, Limiter, Policy, Unsettled};
+use quotalock_tests::longer::random_cases;
 use quotalock_tests::{client, fresh_prefix, servers};
 
-const CASES: u32 = 4;
+const CASES: u32 = 1;
 const CALLS: usize = 8_000;
 const COMPARED_EVERY: usize = 50;
 const START: u64 = 1_700_000_000_000_000;
@@ -169,7 +170,7 @@ fn long_logs_agree() {
     let agree = |name: &str, url: &str| {
         for (policy, usual) in POLICIES {
             let seen = Seen::default();
-            let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
+            let mut runner = random_cases(CASES);
             let calls = prop::collection::vec(call(), CALLS);
             let outcome = runner.run(&calls, |calls| play(url, policy, usual, &calls, &seen));
             outcome.unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -15,6 +15,8 @@ const LONG: Duration = Duration::from_secs(30);
 const LOAD: Duration = Duration::from_millis(500);
 /// Tells this program that it is a process to be killed while it loads: its server and prefix.
 const LOADER: &str = "QUOTALOCK_TEST_LOADER";
+/// What that process is told to do: [`as_a_loader`].
+const NAME: &str = "stampede::as_a_loader";
 
 /// Three clients, as of three processes; in memory there is only one.
 fn clients(url: &str, prefix: &str) -> [Client; 3] {
@@ -200,7 +202,7 @@ fn a_killed_process_is_followed_by_one() {
     for (name, url) in servers() {
         let prefix = fresh_prefix("crowd");
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "as_a_loader"]).env(LOADER, format!("{url} {prefix}")).stdout(Stdio::null());
+        command.args(["--exact", NAME]).env(LOADER, format!("{url} {prefix}")).stdout(Stdio::null());
         let process = Killed(command.spawn().unwrap());
         let caches = caches(&url, &prefix, &CacheOptions::default());
         // The process has the lease once a look that waits for nobody is told so.

@@ -24,7 +24,7 @@ use act::{Act, ENTRIES, Step, id, step};
 use model::{Load, Model, chosen, version_of};
 
 /// How many are played to each server.
-const CASES: u32 = 270;
+const CASES: u32 = 45;
 
 /// A server forgets the list of those who wait after 2 s of real time; the twin, in virtual time, does not.
 const LISTS_LAST: Duration = Duration::from_millis(1_700);

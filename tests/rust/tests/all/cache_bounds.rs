@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use quotalock::testing::single_flight::{self, Feature, Keys, Look, Looked, Progress};
 use quotalock::{CacheOptions, Got, Options, Part, WhenAway, testing};
 use quotalock_tests::futures::block_on;
+use quotalock_tests::own_server::OwnServer;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: Duration = Duration::ZERO;
@@ -36,10 +36,12 @@ const SIZES: [Option<usize>; 16] = [
 /// How many calls those take: none answers more than a mebibyte, but for one value.
 const CALLS: u64 = 8;
 
-/// Tests that count what a server did run one after the other.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Every store, where nobody else calls; the servers end when they are dropped.
+fn own_stores() -> (Vec<OwnServer>, Vec<(String, String)>) {
+    let servers: Vec<OwnServer> = OwnServer::each().collect();
+    let memory = [("memory".to_owned(), "memory://".to_owned())].into_iter();
+    let all = memory.chain(servers.iter().map(|server| (server.name().to_owned(), server.url().to_owned()))).collect();
+    (servers, all)
 }
 
 /// How often this server was called so far; memory is not asked.
@@ -58,8 +60,8 @@ fn value(at: usize, size: usize) -> Vec<u8> {
 
 #[test]
 fn what_takes_several_calls_is_told_as_by_one() {
-    let _alone = alone();
-    for (name, url) in stores() {
+    let (_servers, stores) = own_stores();
+    for (name, url) in stores {
         for awaited in [false, true] {
             let client = client(&url, &fresh_prefix("large"));
             let cache = client.cache("home", CacheOptions { beta: 0.0, ..CacheOptions::default() }).unwrap();
@@ -99,8 +101,8 @@ fn what_takes_several_calls_is_told_as_by_one() {
 
 #[test]
 fn a_thousand_keys_are_looked_at_in_their_order() {
-    let _alone = alone();
-    for (name, url) in stores() {
+    let (_servers, stores) = own_stores();
+    for (name, url) in stores {
         let client = client(&url, &fresh_prefix("thousand"));
         let cache = client.cache("home", CacheOptions::default()).unwrap();
         let names: Vec<String> = (0..1_000).map(|n| format!("{{t}}{n}")).collect();
@@ -129,7 +131,6 @@ fn a_thousand_keys_are_looked_at_in_their_order() {
 
 #[test]
 fn twin_and_script_tell_the_same_of_what_is_large() {
-    let _alone = alone();
     let sides: Vec<_> = stores().into_iter().map(|(name, url)| (name, client(&url, &fresh_prefix("later")))).collect();
     let told: Vec<_> = sides
         .iter()

@@ -2,8 +2,9 @@
 //! drifts in a million calls.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::TestCaseResult;
 use quotalock::{Client, Limiter, Policy, Rule, testing};
+use quotalock_tests::longer::{is_played, longer, random_cases};
 use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -100,8 +101,7 @@ fn check_bound(rule: &Rule, admissions: &Admissions) -> TestCaseResult {
 #[test]
 fn no_window_admits_more_than_its_bound() {
     for (name, url) in stores() {
-        let cases = if name == "memory" { 1_000 } else { 60 };
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(if name == "memory" { 167 } else { 10 });
         let calls = prop::collection::vec((gap(), prop_oneof![3 => 1_u64..4, 1 => 1_u64..30]), 150);
         let outcome = runner.run(&(rule(), calls), |(text, calls)| {
             let policy = Policy::parse(&text).unwrap();
@@ -226,8 +226,13 @@ fn in_turn(count: usize) -> Vec<(usize, Gap, u64)> {
 #[test]
 fn no_policy_weakens_another_of_its_name() {
     for (name, url) in stores() {
-        let mut played = 0;
+        let (mut number, mut played) = (0, 0);
+        // In memory all pairs; what decides there is the script's twin.
         let mut play = |texts: &[&str]| {
+            number += 1;
+            if !is_played(number) && !(name == "memory" && texts.len() == 2) {
+                return;
+            }
             let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
             alternate(&url, &texts, &in_turn(texts.len())).unwrap_or_else(|e| panic!("{name}: {texts:?}: {e}"));
             played += 1;
@@ -241,15 +246,16 @@ fn no_policy_weakens_another_of_its_name() {
                 }
             }
         }
-        assert!(played >= ALTERNATING.len() * (ALTERNATING.len() - 1));
+        let pairs = ALTERNATING.len() * (ALTERNATING.len() - 1);
+        let expected = if name == "memory" { pairs } else { (1..=pairs).filter(|number| is_played(*number)).count() };
+        assert!(played >= expected && played > 30, "{name}: {played}");
     }
 }
 
 #[test]
 fn whatever_policies_alternate_each_keeps_its_bound() {
     for (name, url) in stores() {
-        let cases = if name == "memory" { 1_500 } else { 40 };
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(if name == "memory" { 250 } else { 7 });
         let policy = prop::collection::vec(rule(), 1..3).prop_map(|rules| rules.join(";"));
         let calls = prop::collection::vec((0_usize..6, gap(), prop_oneof![3 => 1_u64..4, 1 => 1_u64..30]), 150);
         let outcome =
@@ -314,15 +320,19 @@ fn the_bound_of_a_sliding_window_is_reached() {
     }
 }
 
+/// How many permits are counted, times [`longer`]: a million in `make test-long`.
+const PERMITS: u64 = 167_000;
+
 #[test]
-fn a_bucket_does_not_drift_in_a_million_permits() {
+fn a_bucket_does_not_drift() {
+    let permits = PERMITS * u64::from(longer());
     for text in ["token-bucket 7/s", "token-bucket 999983/day", "token-bucket 3/7ms"] {
         let policy = Policy::parse(text).unwrap();
         let rule = policy.rules()[0];
         let client = client("memory://", &fresh_prefix("drift"));
         let limiter = client.limiter("drift", policy).unwrap();
         let (mut now, mut admitted) = (START, 0_u64);
-        while admitted < 1_000_000 {
+        while admitted < permits {
             let decision = consume(&client, &limiter, now, 1);
             admitted += u64::from(decision.allowed);
             now += decision.retry_after.unwrap();
@@ -337,10 +347,11 @@ fn a_bucket_does_not_drift_in_a_million_permits() {
 /// Who calls whenever a sliding window admits, from the start of one on, gets the whole limit at once in the first. In the
 /// second, permit `n` has to wait for `limit * into / period >= n`: the last one falls on the window's end, which is the
 /// next window's. There the previous count is `limit - 1`, so the first permit comes at once and `n + 1` of them when
-/// `(limit - 1) * into / period >= n`: again `limit - 1`, and so on for ever. So a million permits are the ideal
+/// `(limit - 1) * into / period >= n`: again `limit - 1`, and so on for ever. So any number of permits is the ideal
 /// `limit + (windows - 1) * (limit - 1)`, not one more or less.
 #[test]
-fn a_sliding_window_does_not_drift_in_a_million_permits() {
+fn a_sliding_window_does_not_drift() {
+    let permits = PERMITS * u64::from(longer());
     for text in ["sliding-window 7/s", "sliding-window 999983/day", "sliding-window 3/7ms"] {
         let policy = Policy::parse(text).unwrap();
         let (limit, period) = (policy.rules()[0].limit(), policy.rules()[0].period());
@@ -348,7 +359,7 @@ fn a_sliding_window_does_not_drift_in_a_million_permits() {
         let limiter = client.limiter("drift", policy).unwrap();
         let start = START / period * period;
         let (mut now, mut admitted, mut ended) = (start, 0_u64, 0);
-        while admitted < 1_000_000 || (now - start) / period == ended {
+        while admitted < permits || (now - start) / period == ended {
             let windows = (now - start) / period;
             if windows > ended {
                 let ideal = limit + (windows - 1) * (limit - 1);

@@ -23,7 +23,7 @@ use known::Known;
 use model::{Model, picked};
 
 /// How many are played to each server.
-const CASES: u32 = 360;
+const CASES: u32 = 60;
 
 /// The outcome of a step; refusals in words.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 
 use quotalock::testing::{self, Kind};
 use quotalock::{Charge, Client, Code, Decision, Error, Limiter, MAX_REQUEST_MEMORY, Policy, Source, Unsettled};
+use quotalock_tests::longer::is_played;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -95,9 +96,9 @@ fn longest(policy: &Policy, beside: Beside, cost: u64) -> u64 {
     rules.max().unwrap().max(if beside == Beside::Block { BLOCKED } else { 0 })
 }
 
-/// All damages of a value.
+/// All damages of a value; of the bits only a share, unless told to go on for longer.
 fn damaged(value: &[u8]) -> Vec<Vec<u8>> {
-    let flipped = (0..value.len() * 8).map(|bit| {
+    let flipped = (0..value.len() * 8).filter(|bit| is_played(bit + value.len())).map(|bit| {
         let mut value = value.to_vec();
         value[bit / 8] ^= 1 << (bit % 8);
         value

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use quotalock::{LedgerEntry, LedgerKind, TakeOutcome};
 
-use crate::act::{Act, Plan, Step};
+use super::act::{Act, Plan, Step};
 
 /// What the test knows of one hold.
 pub struct Held {

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Policy, Source, testing};
+use quotalock_tests::longer::random_cases;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const SECOND: u64 = 1_000_000;
@@ -285,8 +285,7 @@ fn history(url: &str, policy: &str, lease: u64, steps: &[Step]) -> Vec<(u64, u64
 #[test]
 fn no_window_admits_more_than_the_limit() {
     for (name, url) in servers() {
-        let cases = 60;
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(10);
         let policies = prop::sample::select(vec!["50/s", "calendar-window 50/s"]);
         let outcome = runner.run(&(policies, 2_u64..=50, steps()), |(policy, lease, steps)| {
             let (mut opened, mut count) = (0, 0);
@@ -310,8 +309,7 @@ fn no_window_admits_more_than_the_limit() {
 #[test]
 fn a_bucket_admits_what_it_fills_in_the_life_of_a_lease_more() {
     for (name, url) in servers() {
-        let cases = 60;
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(10);
         let outcome = runner.run(&(2_u64..=50, steps()), |(lease, steps)| {
             let admissions = history(&url, "token-bucket 100/s capacity 50", lease, &steps);
             let life = SECOND.min(lease * SECOND / 100);

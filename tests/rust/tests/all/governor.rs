@@ -6,8 +6,9 @@ use std::time::Duration;
 use governor::clock::FakeRelativeClock;
 use governor::{Quota, RateLimiter};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::TestCaseResult;
 use quotalock::{Policy, testing};
+use quotalock_tests::longer::random_cases;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -80,8 +81,7 @@ fn agree(url: &str, bucket: &Bucket, calls: &[Call]) -> TestCaseResult {
 #[test]
 fn governor_agrees() {
     for (name, url) in stores() {
-        let cases = if name == "memory" { 1_500 } else { 60 };
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(if name == "memory" { 250 } else { 10 });
         let pause = prop_oneof![6 => 0_u64..2_000, 1 => 0_u64..60_000];
         let calls = prop::collection::vec((pause, 0_u64..3, prop_oneof![3 => 1_u64..4, 1 => 1_u64..64]), 100);
         let outcome = runner.run(&(bucket(), calls), |(bucket, calls)| agree(&url, &bucket, &calls));

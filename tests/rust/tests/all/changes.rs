@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::TestCaseResult;
 use quotalock::testing;
 use quotalock::{Limiter, Policy, Rule, Unsettled};
 use quotalock_tests::definitions::{Event, History, admits, missing};
+use quotalock_tests::longer::random_cases;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -235,8 +236,7 @@ fn play(url: &str, policies: &[Vec<usize>], steps: &[Step]) -> TestCaseResult {
 #[test]
 fn every_count_stays_through_all_changes() {
     let agree = |name: &str, url: &str| {
-        let cases = if name == "memory" { 1_000 } else { 100 };
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(if name == "memory" { 167 } else { 17 });
         let policies = [policy(), policy(), policy(), policy()];
         let outcome = runner
             .run(&(policies, prop::collection::vec(step(), 50)), |(policies, steps)| play(url, &policies, &steps));

@@ -1,14 +1,13 @@
 //! What a cache does when Redis goes away in the midst: between look and store, before it can be listened to, and while many
 //! wait.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use quotalock::{Cache, CacheOptions, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Part, Ticket, WhenAway};
 use quotalock_tests::caches::{WAYS, Way, get, run, ticket};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::gate::Gate;
+use quotalock_tests::own_server::OwnServer;
 use quotalock_tests::{client, fresh_prefix, servers};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -80,13 +79,12 @@ fn tickets(cache: &Cache, keys: &[String]) -> Vec<Ticket> {
 
 #[test]
 fn several_values_are_stored_together_whatever_becomes_of_the_connection() {
-    for (name, url) in servers() {
-        let gate = Gate::before(&url);
+    for own in OwnServer::each() {
+        let (name, url) = (own.name(), own.url());
+        let gate = Gate::before(url);
         let cache = gate.client(&fresh_prefix("together")).cache("home", CacheOptions::default()).unwrap();
         let happens: [&dyn Fn(); 3] = [&|| {}, &|| gate.cut(), &|| {
-            let mut server = TcpStream::connect(url.strip_prefix("redis://").unwrap()).unwrap();
-            server.write_all(b"SCRIPT FLUSH\r\n").unwrap();
-            assert!(server.read(&mut [0; 5]).unwrap() > 0);
+            own.command(&["SCRIPT", "FLUSH"]);
         }];
         for (turn, what) in happens.into_iter().enumerate() {
             let keys: Vec<String> = (0..300).map(|key| format!("{turn}:{key}")).collect();

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use quotalock::testing::single_flight::{Looked, Seen};
 use quotalock_tests::twins::{Played, is_for_ever};
 
-use crate::act::{Act, ENTRIES, Step};
-use crate::{Done, Side};
+use super::act::{Act, ENTRIES, Step};
+use super::{Done, Side};
 
 /// One who was told to load.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use quotalock::{LedgerKind, SETTLED_MEMORY, StockReservation, TakeOutcome};
 use quotalock_tests::twins::Played;
 
-use crate::Done;
-use crate::act::{Act, Plan, STOCKS, Step, buyer};
-use crate::known::Known;
+use super::Done;
+use super::act::{Act, Plan, STOCKS, Step, buyer};
+use super::known::Known;
 
 /// Reservations counted from the last, each once.
 pub fn picked<'a>(picks: &[usize], known: &'a [(usize, StockReservation)]) -> Vec<&'a (usize, StockReservation)> {

@@ -3,10 +3,11 @@
 //! and at that time.
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
+use proptest::test_runner::TestCaseResult;
 use quotalock::testing;
 use quotalock::{Client, Decision, Limiter, Policy, Rule, RuleDecision, Unsettled};
 use quotalock_tests::definitions::{self, Event, History, admits};
+use quotalock_tests::longer::random_cases;
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -254,8 +255,7 @@ fn play(url: &str, text: &str, acts: &[(u64, u64, Act)]) -> TestCaseResult {
 #[test]
 fn every_decision_is_the_definitions() {
     for (name, url) in stores() {
-        let cases = if name == "memory" { 2_000 } else { 100 };
-        let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+        let mut runner = random_cases(if name == "memory" { 334 } else { 17 });
         let acts = prop::collection::vec((0_u64..2_000, 0_u64..1 << 20, act()), 60);
         let outcome = runner.run(&(policy(), acts), |(text, acts)| play(&url, &text, &acts));
         outcome.unwrap_or_else(|e| panic!("{name}: {e}"));

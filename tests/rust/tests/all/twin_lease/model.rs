@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use quotalock::testing::lease::Outcome;
 use quotalock_tests::twins::Played;
 
-use crate::act::{Act, Step, TABLES, Weight};
-use crate::{Done, Side, State};
+use super::act::{Act, Step, TABLES, Weight};
+use super::{Done, Side, State};
 
 /// What the test knows of one table: what was promised to whom, by the answers alone.
 #[derive(Default)]
