@@ -46,8 +46,8 @@ from mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ROOT / "target" / "mutants"
-# The tests of the core that are one program; each of the others is one of its own, in the folder above.
-MODULES = ROOT / "tests/rust/tests/all"
+# The tests of the core: a folder is one program, and so is each file next to it.
+PROGRAMS = ROOT / "tests/rust/tests"
 FOUND_BY = Path(__file__).with_name("found_by.json")
 JOBS = int(os.environ.get("JOBS", "2"))
 # Each has MUTANTS, and TESTS: those in tests/rust/tests that find them where the unit tests and the vectors do not; of
@@ -255,8 +255,9 @@ def in_cargo(test: str) -> tuple[list[str], list[str]]:
     """How cargo is told of a test of the core: the program that has it, and what it runs of that."""
     if test == "lib":
         return ["--lib"], []
-    if any((MODULES / name).exists() for name in (f"{test}.rs", test)):
-        return ["--test", "all"], ["--", f"{test}::"]
+    for program in ("all", "waits"):
+        if any((PROGRAMS / program / name).exists() for name in (f"{test}.rs", test)):
+            return ["--test", program], ["--", f"{test}::"]
     return ["--test", test], []
 
 

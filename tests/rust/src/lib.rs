@@ -71,3 +71,15 @@ pub fn fresh_prefix(what: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("t{}-{}-{what}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
+
+/// Each file and folder next to a `main.rs`, whose text this is, is a module of it.
+///
+/// # Panics
+/// If one is not: nobody would run its tests.
+pub fn assert_all_are_modules(folder: &str, main: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(name == "main" || main.contains(&format!("\nmod {name};\n")), "{name} is no module of main.rs");
+    }
+}

@@ -1,5 +1,6 @@
-//! No value denies for longer than a full state of its policy would: every bit of every byte is flipped, every length is cut
-//! and some are grown, and the TTL is lost. Twin and scripts answer alike, and store the same bytes.
+//! No value denies for longer than a full state of its policy would: bits of every byte are flipped (all of them in
+//! `make test-long`), every length is cut and some are grown, and the TTL is lost. Twin and scripts answer alike, and store
+//! the same bytes.
 
 use quotalock::testing::{self, Kind};
 use quotalock::{Charge, Client, Code, Decision, Error, Limiter, MAX_REQUEST_MEMORY, Policy, Source, Unsettled};
