@@ -10,6 +10,15 @@ PYTHON := .venv/bin/python
 NODE_BIN := bindings-node/node_modules/.bin
 PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 
+# What tests run on is built fast. What is measured or published is linked as a whole, as Cargo.toml says: these targets
+# ask for it, for themselves and for what they build before.
+export CARGO_PROFILE_RELEASE_LTO ?= off
+export CARGO_PROFILE_RELEASE_CODEGEN_UNITS ?= 16
+WHOLE := bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks \
+	bench-memory bench-metrics bench-partition bench-script bench-top compare scale survive package package-php
+$(WHOLE): export CARGO_PROFILE_RELEASE_LTO := fat
+$(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
+
 # Notes how a suite ended and how long it took, for the summary of all.
 SUITE = python3 tools/suite.py $@
 # Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
@@ -29,6 +38,17 @@ RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 .PHONY: help
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Minutes, not more: what a change breaks is mostly found here.
+ONE_SERVER := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 10m python3 tests/harness/with_servers.py --only redis-7.0 --
+.PHONY: check
+check: build-python build-php build-node lint ## Runs linters, unit tests, and every vector in four languages, in five minutes
+	cargo test --quiet --workspace --lib --bins
+	$(ONE_SERVER) cargo test --quiet -p quotalock-tests --test vectors
+	$(ONE_SERVER) $(PYTHON) -m pytest -q tests/python/test_vectors.py
+	$(ONE_SERVER) $(PHP) "$$(command -v phpunit)" -c tests/php --filter VectorsTest
+	$(ONE_SERVER) node --test tests/node/vectors.test.mjs
+	@echo 'make check: all passed'
 
 .PHONY: setup
 setup: ## Installs what is missing: Debian packages (as root), .venv/, node_modules/, crates
@@ -172,11 +192,18 @@ page-pictures: build-cli build-python build-node ## Takes the pictures of the pa
 	tools/setup.sh fonts-inter
 	$(PAGE) tests/page/pictures.mjs
 
-test-mutants: setup ## Breaks the core on purpose, fault by fault, and expects red tests
+.PHONY: test-mutants mutants-rust
+test-mutants: setup ## Plants the faults of tests/mutants one by one, and expects red tests: ONLY=lock those about a word
 	tests/frameworks/php/fetch.sh
 	tests/frameworks/python/setup.sh
 	tests/frameworks/node/setup.sh
-	python3 tests/mutants/run.py
+	python3 tests/mutants/run.py $(ONLY)
+
+# Not part of `make test`. What survives and why is in .cargo/mutants.toml.
+MUTANTS_MINUTES ?= 60
+mutants-rust: setup ## Has cargo-mutants plant faults in the core's Rust, at random: MUTANTS_MINUTES=60, ONLY='core/src/rules/**'
+	tools/setup.sh cargo-mutants
+	python3 tools/mutants_rust.py --minutes $(MUTANTS_MINUTES) $(if $(ONLY),--file '$(ONLY)')
 
 test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop
@@ -254,7 +281,6 @@ lint-rust:
 
 lint-python:
 	python3 tests/spec/check.py
-	python3 tests/mutants/run.py --texts
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
 	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs

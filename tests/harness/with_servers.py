@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a command with one real server of each kind and two clusters beside it: `with_servers.py -- COMMAND ...`.
+"""Runs a command next to one real server of each kind and two clusters: `with_servers.py [--only NAME] -- COMMAND ...`.
+With `--only redis-7.0` that is the only server, and there is no cluster.
 
 The command finds them in QUOTALOCK_TEST_SERVERS and QUOTALOCK_TEST_CLUSTERS, JSON objects from name to URL, their
 programs in QUOTALOCK_TEST_BINARIES (a test that changes a server's settings starts its own), and the Unix socket of
@@ -30,19 +31,22 @@ ENDED_WITHIN = 10.0
 
 def main(arguments: list[str]) -> int:
     """Starts the servers, runs the command and stops the servers, whatever happens in between."""
+    names, clusters_of = NAMES, CLUSTERS
+    if arguments[:1] == ["--only"]:
+        names, clusters_of, arguments = tuple(arguments[1:2]), {}, arguments[2:]
     if len(arguments) < 2 or arguments[0] != "--":
-        print("usage: with_servers.py -- COMMAND [ARGUMENT ...]", file=sys.stderr)
+        print("usage: with_servers.py [--only NAME] -- COMMAND [ARGUMENT ...]", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(signal.SIGINT, _leave)
     try:
         with contextlib.ExitStack() as stack:
             # They start slowly, so they begin first.
-            clusters = {name: Cluster(nodes, timeout_ms=PATIENT_MS) for name, nodes in CLUSTERS.items()}
+            clusters = {name: Cluster(nodes, timeout_ms=PATIENT_MS) for name, nodes in clusters_of.items()}
             for cluster in clusters.values():
                 stack.callback(cluster.close)
                 cluster.start(wait=False)
-            servers = {name: stack.enter_context(Server(name)) for name in NAMES}
+            servers = {name: stack.enter_context(Server(name)) for name in names}
             for cluster in clusters.values():
                 cluster.wait_until_it_serves()
             return run(arguments[1:], environment(servers, clusters))

