@@ -3,17 +3,13 @@
 
 mod cache;
 mod cache_alone;
-mod cache_away;
 mod cluster;
 mod credentials;
 mod deadline;
 mod futures;
 mod handover;
-mod hostile;
-mod lock_away;
 mod lock_close;
 mod lock_hints;
-mod lock_waits;
 mod locks;
 mod loops;
 mod pressure;

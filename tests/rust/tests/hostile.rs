@@ -1,5 +1,6 @@
 //! A peer is not trusted: one that drips, never ends or says what nobody asked costs its callers their timeout, and nobody
-//! else anything. All languages against all ways of it: `tests/faults/test_hostile.py`.
+//! else anything. Alone in its file: these peers go on for as long as the process. All languages against all ways of it:
+//! `tests/faults/test_hostile.py`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
