@@ -95,8 +95,9 @@ test-long: build build-workers build-cli ## Runs the tests that take long or nee
 suites: $(SUITES)
 long-suites: $(LONG_SUITES)
 
+# Many of them wait more than they work: two at a time for each of two cores.
 test-rust: ## Runs the tests of the core
-	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
+	RUST_TEST_THREADS=4 $(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
 # Random cases are many: `make test` plays a share of them, and these two all.
 LONGER := 6

@@ -3,7 +3,6 @@
 
 mod cache;
 mod cache_alone;
-mod cluster;
 mod credentials;
 mod deadline;
 mod futures;
