@@ -255,7 +255,7 @@ fn play(url: &str, text: &str, acts: &[(u64, u64, Act)]) -> TestCaseResult {
 #[test]
 fn every_decision_is_the_definitions() {
     for (name, url) in stores() {
-        let mut runner = random_cases(if name == "memory" { 334 } else { 17 });
+        let mut runner = random_cases(if name == "memory" { 2_000 } else { 100 });
         let acts = prop::collection::vec((0_u64..2_000, 0_u64..1 << 20, act()), 60);
         let outcome = runner.run(&(policy(), acts), |(text, acts)| play(&url, &text, &acts));
         outcome.unwrap_or_else(|e| panic!("{name}: {e}"));
