@@ -101,7 +101,7 @@ test-rust: ## Runs the tests of the core
 
 # Random cases are many: `make test` plays a share of them, and these two all.
 LONGER := 6
-RANDOM := bounds bundles changes governor oracle twin twin_flight twin_lease twin_log twin_stock
+RANDOM := bounds bundles changes damage governor leases oracle twin twin_flight twin_lease twin_log twin_stock
 test-long-rust: ## Runs the random tests of the core with all their cases
 	QUOTALOCK_TEST_LONGER=$(LONGER) $(WITH_SERVERS) \
 		cargo test --quiet --no-fail-fast -p quotalock-tests --test all -- $(RANDOM:%=%::)
