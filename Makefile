@@ -27,11 +27,11 @@ WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-a
 # `make test`: what a person who clones this runs. Any of these suites may run next to another, on a busy machine.
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
-# `make test-long`: what takes long or needs the machine for itself. One suite runs after the other.
+# `make test-long`: what takes long. The first runs next to all the others, one after the other.
 LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-long-python test-long-cli test-long-node test-long-page
-# How many suites of `make test` run at once; the output of each is printed in one piece when it ends. All of them run,
-# even if one fails, and find everything built.
-TEST_JOBS ?= 2
+# How many suites run at once, since they wait more than they work; the output of each is printed in one piece when it ends.
+# All of them run, even if one fails, and find everything built.
+TEST_JOBS ?= 4
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,core python php node workers cli,--assume-old=build-$(part)) --assume-old=setup
 
@@ -89,8 +89,8 @@ endef
 test: build build-workers build-cli ## Runs the tests against real servers, in at most 25 minutes on two cores
 	$(call run_suites,suites,$(SUITES),$(TEST_JOBS))
 
-test-long: build build-workers build-cli ## Runs the tests that take long or need the machine for themselves
-	$(call run_suites,long-suites,$(LONG_SUITES),1)
+test-long: build build-workers build-cli ## Runs the tests that take long
+	$(call run_suites,long-suites,$(LONG_SUITES),2)
 
 suites: $(SUITES)
 long-suites: $(LONG_SUITES)
