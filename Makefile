@@ -99,12 +99,13 @@ long-suites: $(LONG_SUITES)
 test-rust: ## Runs the tests of the core
 	RUST_TEST_THREADS=4 $(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
-# Random cases are many: `make test` plays a share of them, and these two all.
+# Random cases are many: `make test` plays a share of them, and these two suites all.
 LONGER := 6
 RANDOM := bounds bundles changes damage governor leases oracle twin twin_flight twin_lease twin_log twin_stock
-test-long-rust: ## Runs the random tests of the core with all their cases
-	QUOTALOCK_TEST_LONGER=$(LONGER) $(WITH_SERVERS) \
-		cargo test --quiet --no-fail-fast -p quotalock-tests --test all -- $(RANDOM:%=%::)
+test-long-rust: ## Runs the random tests of the core with all their cases, and those that measure time
+	QUOTALOCK_TEST_LONGER=$(LONGER) $(WITH_SERVERS) bash -c '\
+		cargo test --quiet --no-fail-fast -p quotalock-tests --test hostile --test lock_waits && \
+		cargo test --quiet --no-fail-fast -p quotalock-tests --test all -- $(RANDOM:%=%::)'
 
 # Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
 ELSEWHERE := every_vector $(addsuffix ::,bundles twin twin_lease twin_flight twin_stock widest)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use quotalock::{Client, Options};
 
 /// How long a client behind a gate waits for an answer.
-pub const TIMEOUT: Duration = Duration::from_millis(300);
+pub const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A port of its own that passes on what clients and a server say.
 pub struct Gate {
