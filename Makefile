@@ -194,18 +194,12 @@ page-pictures: build-cli build-python build-node ## Takes the pictures of the pa
 	tools/setup.sh fonts-inter
 	$(PAGE) tests/page/pictures.mjs
 
-.PHONY: test-mutants mutants-rust
+.PHONY: test-mutants
 test-mutants: setup ## Plants the faults of tests/mutants one by one, and expects red tests: ONLY=lock those about a word
 	tests/frameworks/php/fetch.sh
 	tests/frameworks/python/setup.sh
 	tests/frameworks/node/setup.sh
 	python3 tests/mutants/run.py $(ONLY)
-
-# Not part of `make test`. What survives and why is in .cargo/mutants.toml.
-MUTANTS_MINUTES ?= 60
-mutants-rust: setup ## Has cargo-mutants plant faults in the core's Rust, at random: MUTANTS_MINUTES=60, ONLY='core/src/rules/**'
-	tools/setup.sh cargo-mutants
-	python3 tools/mutants_rust.py --minutes $(MUTANTS_MINUTES) $(if $(ONLY),--file '$(ONLY)')
 
 test-interop: build-python build-php build-node build-workers ## Runs processes of all languages on the same keys
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q tests/interop

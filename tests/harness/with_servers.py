@@ -31,7 +31,8 @@ ENDED_WITHIN = 10.0
 
 def main(arguments: list[str]) -> int:
     """Starts the servers, runs the command and stops the servers, whatever happens in between."""
-    names, clusters_of = NAMES, CLUSTERS
+    names: tuple[str, ...] = NAMES
+    clusters_of = CLUSTERS
     if arguments[:1] == ["--only"]:
         names, clusters_of, arguments = tuple(arguments[1:2]), {}, arguments[2:]
     if len(arguments) < 2 or arguments[0] != "--":

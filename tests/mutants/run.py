@@ -1,11 +1,11 @@
 """Plants the faults of `mutants.toml`, one at a time, and fails unless the tests that each names turn red.
 
-The faults are those that no tool finds by itself: in a script, in a script and its twin alike, in a package. What is Rust
-alone is left to `make mutants-rust`. Works on copies of the tracked files, so a stopped run leaves nothing broken.
+The faults are those that no tool finds by itself: in a script, in a script and its twin alike, in a package. Works on
+copies of the tracked files, so a stopped run leaves nothing broken.
 
 `run.py WORD ...` plants those whose description or file has one of the words, `run.py --find` only looks for the code
-that they would change. `JOBS=1` takes one at a time. Packages for frameworks are tested with what `make test-frameworks`
-fetches.
+that they would change. `JOBS=1` takes one at a time. Packages for frameworks are tested with what
+`make test-frameworks` fetches.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from typing import Any
+
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIES = ROOT / "target" / "mutants"
@@ -31,16 +32,19 @@ LUA54 = [str(ROOT / ".venv/bin/python"), "tests/harness/lua54.py", "--"]
 PYTEST = [str(ROOT / ".venv/bin/python"), "-m", "pytest", "-q", "-x"]
 NATIVE = "bindings-python/python/quotalock/_native.abi3.so"
 BUILD_PYTHON = "cargo build --quiet -p quotalock-python; cp {target}/debug/lib_native.so " + NATIVE
-BUILD_PHP = "cargo build --quiet -p quotalock-php; install -D {target}/debug/libratelimit.so {copy}/bindings-php/modules/ratelimit.so"
+MODULE = "bindings-php/modules/ratelimit.so"
+BUILD_PHP = "cargo build --quiet -p quotalock-php; install -D {target}/debug/libratelimit.so " + MODULE
 BUILD_NODE = "npm run build --silent --prefix bindings-node"
-# How tests end that fail, by their runner. A fault may also have them hang (124, 137); other codes say that they never ran.
+# How tests end that fail, by their runner. A fault may also have them hang; another code says that they never ran.
 RED = {"cargo": (101,), "python": (1,), "php": (1, 2, 255), "node": (1,)}
 HUNG = (124, 137)
 # A fault that needs longer than this has not been found.
 MINUTES = 15
 # The start of a definition: its indentation and its name. Scripts also have sections.
 DEFINITION = re.compile(
-    r"^( *)(?:[a-z(): ]* )??(?:fn|function|def|class|impl|struct|interface|-->) ?&?(\w+)|^( *)(?:async |static |get |#)*(\w+)\(.*\) \{$|^( *)(?:const|let) (\w+) = .*=>",
+    r"^( *)(?:[a-z(): ]* )??(?:fn|function|def|class|impl|struct|interface|-->) ?&?(\w+)"
+    r"|^( *)(?:async |static |get |#)*(\w+)\(.*\) \{$"
+    r"|^( *)(?:const|let) (\w+) = .*=>",
 )
 
 
@@ -161,7 +165,7 @@ class Copy:
 
     def step(self, suite: str, tests: list[str]) -> tuple[str, list[str], str]:
         """How tests are built, how they are run, and by which runner."""
-        php = ["php", "-d", f"extension={self.path}/bindings-php/modules/ratelimit.so"]
+        php = ["php", "-d", f"extension={self.path}/{MODULE}"]
         there, own = ROOT / "target/frameworks", "tests/frameworks"
         match suite:
             case "rust" | "lua54":
@@ -178,7 +182,8 @@ class Copy:
                 run = [*SERVERS, *PYTEST, *(f"tests/cli/{test}.py" for test in tests), "-k", "not 6.2 and not 9.1"]
                 return f"cargo build --quiet -p quotalock-cli; {BUILD_PYTHON}", run, "python"
             case "php":
-                return BUILD_PHP, [*SERVERS, *php, "/usr/bin/phpunit", "-c", "tests/php", "--filter", "|".join(tests)], "php"
+                run = [*SERVERS, *php, "/usr/bin/phpunit", "-c", "tests/php", "--filter", "|".join(tests)]
+                return BUILD_PHP, run, "php"
             case "node":
                 files = [f"tests/node/{test}.test.mjs" for test in tests]
                 return BUILD_NODE, [*SERVERS, "node", "--test", *files], "node"
@@ -201,7 +206,7 @@ class Copy:
         """
         suite, *chosen = tests.split()
         build, run, runner = self.step(suite, chosen)
-        if self.execute(["bash", "-ec", build.format(target=self.path / "target", copy=self.path)]) != 0:
+        if self.execute(["bash", "-ec", build.format(target=self.path / "target")]) != 0:
             raise NoTestError("it does not build")
         code = self.execute(run)
         if code not in (0, *RED[runner], *HUNG):
@@ -266,12 +271,13 @@ def main(words: list[str]) -> int:
         copies.put(Copy(COPIES / str(number)))
     for tests in sorted({tests for mutant in chosen for tests in mutant.red}):
         try:
-            why = f"{tests} is red" if copies.queue[0].is_red(tests) else ""
+            if not copies.queue[0].is_red(tests):
+                continue
+            problem = f"{tests} is red"
         except NoTestError as error:
-            why = str(error)
-        if why:
-            print(f"without any fault {why}: mend that first")
-            return 1
+            problem = str(error)
+        print(f"without any fault {problem}: mend that first")
+        return 1
 
     def run(mutant: Mutant) -> bool:
         copy = copies.get()
