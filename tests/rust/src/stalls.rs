@@ -10,7 +10,7 @@ const NAP: Duration = Duration::from_millis(10);
 /// Watches from its making until it is asked.
 pub struct Stalls {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Duration>,
+    thread: JoinHandle<(Duration, Duration)>,
 }
 
 impl Stalls {
@@ -19,19 +19,29 @@ impl Stalls {
         let over = Arc::new(AtomicBool::new(false));
         let ends = over.clone();
         let thread = std::thread::spawn(move || {
-            let mut worst = Duration::ZERO;
+            let (mut worst, mut lost) = (Duration::ZERO, Duration::ZERO);
             while !ends.load(Ordering::Relaxed) {
                 let began = Instant::now();
                 std::thread::sleep(NAP);
-                worst = worst.max(began.elapsed() - NAP);
+                let late = began.elapsed() - NAP;
+                (worst, lost) = (worst.max(late), lost + late);
             }
-            worst
+            (worst, lost)
         });
         Stalls { over, thread }
     }
 
     /// How late a sleeper was woken at worst.
     pub fn worst(self) -> Duration {
+        self.end().0
+    }
+
+    /// How late it was woken altogether: about as much of the time was other programs'.
+    pub fn lost(self) -> Duration {
+        self.end().1
+    }
+
+    fn end(self) -> (Duration, Duration) {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
     }

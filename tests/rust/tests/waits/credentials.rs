@@ -103,7 +103,7 @@ fn one_that_hangs_costs_the_timeout() {
     let began = Instant::now();
     let error = consume(&client).unwrap_err();
     assert_eq!(error.code(), Code::Timeout, "{error}");
-    assert!(began.elapsed() < Duration::from_millis(250) + stalls.worst(), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_millis(250) + stalls.lost(), "{:?}", began.elapsed());
     drop(end);
 }
 

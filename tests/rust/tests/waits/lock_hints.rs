@@ -95,7 +95,7 @@ fn a_short_wait_behind_a_long_one_asks_too() {
         let second = acquire(&hasty, Duration::from_millis(300));
         assert_eq!(first.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
         let took = began.elapsed();
-        assert!(took < SOON + stalls.worst(), "{name}: after {took:?}");
+        assert!(took < SOON + stalls.lost(), "{name}: after {took:?}");
         assert_eq!(second.recv_timeout(Duration::from_secs(20)), Ok(false), "{name}");
     }
 }
@@ -120,7 +120,7 @@ fn a_forced_release_is_heard_at_once() {
             assert_eq!(next.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}");
             soonest = soonest.min(forced.elapsed());
             let took = began.elapsed();
-            assert!(took < SOON + stalls.worst(), "{name}: after {took:?}");
+            assert!(took < SOON + stalls.lost(), "{name}: after {took:?}");
             assert!(second.release().run().unwrap());
         }
         // It would ask by itself after 100 ms.
