@@ -95,9 +95,8 @@ test-long: build build-workers build-cli ## Runs the tests that take long
 suites: $(SUITES)
 long-suites: $(LONG_SUITES)
 
-# Many of them wait more than they work: two at a time for each of two cores.
 test-rust: ## Runs the tests of the core
-	RUST_TEST_THREADS=4 $(WITH_SERVERS) cargo test --quiet --no-fail-fast
+	$(WITH_SERVERS) cargo test --quiet --no-fail-fast
 
 # Random cases are many: `make test` plays a share of them, and these two suites all.
 LONGER := 6

@@ -2,7 +2,6 @@
 //! `tests/all`, which take all of a processor.
 
 mod cache;
-mod cache_alone;
 mod credentials;
 mod deadline;
 mod futures;
@@ -11,7 +10,6 @@ mod lock_close;
 mod lock_hints;
 mod locks;
 mod loops;
-mod pressure;
 mod quorum;
 mod refusing;
 mod reports;
