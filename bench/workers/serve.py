@@ -77,7 +77,10 @@ def serve(versions: str, run: Callable[[float, list[int]], Sequence[Lane]]) -> N
     for line in sys.stdin:
         took: list[int] = []
         begun, used, main = time.perf_counter(), cpu_us(), main_us()
-        lanes = run(float(line), took)
+        lanes = [*run(float(line), took)]
+        # On a busy machine no call may end within a round of an instant.
+        while not took:
+            lanes += run(float(line), took)
         seconds, used, main = time.perf_counter() - begun, cpu_us() - used, main_us() - main
         took.sort()
         figures = {
