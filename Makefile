@@ -31,7 +31,7 @@ SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-pyt
 LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-long-python test-long-cli test-long-node test-long-page
 # How many suites run at once, since they wait more than they work; the output of each is printed in one piece when it ends.
 # All of them run, even if one fails, and find everything built.
-TEST_JOBS ?= 4
+TEST_JOBS ?= 3
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,core python php node workers cli,--assume-old=build-$(part)) --assume-old=setup
 

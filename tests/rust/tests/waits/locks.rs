@@ -238,7 +238,7 @@ fn it_is_renewed_while_it_is_held_and_no_longer() {
 fn a_loss_is_told_at_once() {
     for (name, url) in stores() {
         let client = client(&url, &fresh_prefix("loss"));
-        let first = lock(&client, 3_000);
+        let first = lock(&client, 9_000);
         assert!(try_acquire(&first));
         let (tell, told) = mpsc::channel();
         first.on_loss(Box::new(move || tell.send(Instant::now()).unwrap()));
@@ -246,7 +246,7 @@ fn a_loss_is_told_at_once() {
         assert_eq!(lock(&client, 600).force_release().run().unwrap(), 1);
         let at = told.recv_timeout(LONG).unwrap();
         // A renewal is due after a third of its ttl.
-        assert!(at - forced < Duration::from_millis(2_000) + stalls.lost(), "{name}: {:?}", at - forced);
+        assert!(at - forced < Duration::from_millis(7_000) + stalls.lost(), "{name}: {:?}", at - forced);
         assert_eq!((first.state(), first.is_held()), (LockState::Lost, false));
         assert_eq!(first.assert_held().err().unwrap().code(), Code::Lost);
         assert!(first.token().is_some());
