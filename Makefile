@@ -23,7 +23,7 @@ $(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
 SUITE = python3 tools/suite.py $@
 # Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
 # of this make, so cargo in it must not look for make's job slots.
-WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m python3 tests/harness/with_servers.py --
+WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 45m python3 tests/harness/with_servers.py --
 # `make test`: what a person who clones this runs. Any of these suites may run next to another, on a busy machine.
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
