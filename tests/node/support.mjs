@@ -30,11 +30,16 @@ export function api() {
   return JSON.parse(readFileSync(new URL('tests/spec/api.json', ROOT), 'utf8'))
 }
 
+/** The one server that there is, if the tests were asked to run on one. */
+const ONLY = process.env.QUOTALOCK_TEST_ONLY
+
 /** The servers by name. A missing one is a failure, not a skip. @returns {Record<string, string>} */
 export function servers() {
   const given = process.env.QUOTALOCK_TEST_SERVERS
   assert.ok(given, 'QUOTALOCK_TEST_SERVERS is missing: run through `make test-node` or tests/harness/with_servers.py')
-  return JSON.parse(given)
+  const found = JSON.parse(given)
+  assert.deepEqual(Object.keys(found).sort(), ONLY ? [ONLY] : ['redis-6.2', 'redis-7.0', 'valkey-9.1'])
+  return found
 }
 
 /** Every store: `memory` and the servers. */
@@ -44,7 +49,9 @@ export function stores() {
 
 /** The clusters by name. A missing one is a failure, not a skip. @returns {Record<string, string>} */
 export function clusters() {
-  return JSON.parse(process.env.QUOTALOCK_TEST_CLUSTERS ?? assert.fail('QUOTALOCK_TEST_CLUSTERS is missing'))
+  const found = JSON.parse(process.env.QUOTALOCK_TEST_CLUSTERS ?? '{}')
+  assert.deepEqual(Object.keys(found).sort(), ONLY ? [] : ['cluster-7.0', 'cluster-9.1'])
+  return found
 }
 
 /** The address of Redis 7.0. @returns {string} */

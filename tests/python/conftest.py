@@ -12,17 +12,23 @@ import pytest
 from surface import SURFACES, Surface, fresh_memory
 
 _numbers = itertools.count()
+# The one server that there is, if the tests were asked to run on one.
+ONLY = os.environ.get("QUOTALOCK_TEST_ONLY")
 
 
 def _servers() -> dict[str, str]:
     if "QUOTALOCK_TEST_SERVERS" not in os.environ:
         raise pytest.UsageError("QUOTALOCK_TEST_SERVERS is missing: run 'make test-python', or the harness yourself")
     servers: dict[str, str] = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])
+    if missing := ({ONLY} if ONLY else {"redis-7.0", "redis-6.2", "valkey-9.1"}) - servers.keys():
+        raise pytest.UsageError(f"missing among the servers: {', '.join(sorted(missing))}")
     return servers
 
 
 def _clusters() -> dict[str, str]:
-    clusters: dict[str, str] = json.loads(os.environ["QUOTALOCK_TEST_CLUSTERS"])
+    clusters: dict[str, str] = json.loads(os.environ.get("QUOTALOCK_TEST_CLUSTERS", "{}"))
+    if missing := (set() if ONLY else {"cluster-7.0", "cluster-9.1"}) - clusters.keys():
+        raise pytest.UsageError(f"missing among the clusters: {', '.join(sorted(missing))}")
     return clusters
 
 

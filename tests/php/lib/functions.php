@@ -64,8 +64,8 @@ function servers(): array
 function clusters(): array
 {
     $clusters = json_decode((string) getenv('QUOTALOCK_TEST_CLUSTERS'), true);
-    if (!is_array($clusters)) {
-        throw new AssertionFailedError('QUOTALOCK_TEST_CLUSTERS is missing: run tests/harness/with_servers.py');
+    if (!is_array($clusters) || count($clusters) !== (getenv('QUOTALOCK_TEST_ONLY') === false ? 2 : 0)) {
+        throw new AssertionFailedError('QUOTALOCK_TEST_CLUSTERS lacks a cluster: run tests/harness/with_servers.py');
     }
     return $clusters;
 }

@@ -45,7 +45,15 @@ pub fn stores() -> Vec<(String, String)> {
 pub fn clusters() -> Vec<(String, String)> {
     let given = std::env::var("QUOTALOCK_TEST_CLUSTERS").expect("QUOTALOCK_TEST_CLUSTERS is missing");
     let clusters: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
+    let has_none = only().is_some() || servers().iter().any(|(name, _)| name == ELSEWHERE);
+    let expected: &[&str] = if has_none { &[] } else { &["cluster-7.0", "cluster-9.1"] };
+    assert_eq!(clusters.keys().collect::<Vec<_>>(), expected);
     clusters.into_iter().collect()
+}
+
+/// The one server that there is, if the tests were asked to run on one.
+fn only() -> Option<String> {
+    std::env::var("QUOTALOCK_TEST_ONLY").ok()
 }
 
 /// The servers that `tests/harness/with_servers.py` started.
@@ -56,6 +64,10 @@ pub fn servers() -> Vec<(String, String)> {
     let given = std::env::var("QUOTALOCK_TEST_SERVERS")
         .expect("QUOTALOCK_TEST_SERVERS is missing: run through `make test-rust` or tests/harness/with_servers.py");
     let servers: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
+    let only = only();
+    for name in only.as_deref().map_or(vec!["redis-7.0", "redis-6.2", "valkey-9.1"], |only| vec![only]) {
+        assert!(servers.contains_key(name) || servers.contains_key(ELSEWHERE), "{name} is missing among the servers");
+    }
     servers.into_iter().collect()
 }
 
