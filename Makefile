@@ -23,7 +23,8 @@ $(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
 SUITE = python3 tools/suite.py $@
 # Each suite has servers of its own, and an end: one that hangs is stopped, with all that it started. It is not part
 # of this make, so cargo in it must not look for make's job slots.
-WITH_SERVERS = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 45m python3 tests/harness/with_servers.py --
+BOUNDED := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30
+WITH_SERVERS = $(SUITE) $(BOUNDED) 45m python3 tests/harness/with_servers.py --
 # `make test`: what a person who clones this runs. Any of these suites may run next to another, on a busy machine.
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
 	test-node test-php test-page test-elsewhere test-incident test-attack
@@ -40,7 +41,7 @@ help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Minutes, not more: what a change breaks is mostly found here.
-ONE_SERVER := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 10m python3 tests/harness/with_servers.py --only redis-7.0 --
+ONE_SERVER := $(BOUNDED) 10m python3 tests/harness/with_servers.py --only redis-7.0 --
 .PHONY: check
 check: build-python build-php build-node lint ## Runs linters, unit tests, and every vector in four languages, in five minutes
 	cargo test --quiet --workspace --lib --bins
@@ -108,7 +109,7 @@ test-long-rust: ## Runs the random tests of the core with all their cases, and t
 
 # Where scripts could differ: every vector, each script beside its twin, and the calls with the most arguments.
 ELSEWHERE := every_vector $(addsuffix ::,bundles twin twin_lease twin_flight twin_stock widest)
-ON_LUA54 = $(SUITE) env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m $(PYTHON) tests/harness/lua54.py -- \
+ON_LUA54 = $(SUITE) $(BOUNDED) 30m $(PYTHON) tests/harness/lua54.py -- \
 	cargo test --quiet --no-fail-fast -p quotalock-tests --test vectors --test all -- $(ELSEWHERE)
 test-elsewhere: setup ## Runs the scripts in Lua 5.4, with the rules of servers that people rent
 	$(ON_LUA54)
@@ -175,7 +176,7 @@ test-long-cli: build-cli build-python ## Runs those of them that take long
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q -m long tests/cli
 
 # Each test starts what it looks at. A browser may hang, so this has an end as the others.
-PAGE := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30 30m node --test
+PAGE := $(BOUNDED) 30m node --test
 test-page: build-cli build-python build-node ## Runs the tests of the page of `quotalock serve`, in Chromium
 	$(SUITE) $(PAGE) $(filter-out $(LONG_PAGE),$(wildcard tests/page/*.test.mjs))
 

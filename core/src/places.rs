@@ -192,7 +192,7 @@ impl ClusterSeeds {
     }
 }
 
-/// Which of a cluster's 16,384 slots a key lies in.
+/// The slot of a key, of the 16,384 that a cluster has.
 pub fn slot_of(key: &[u8]) -> u16 {
     crate::session::cluster::slot::slot_of(key)
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command next to one real server of each kind and two clusters: `with_servers.py [--only NAME] -- COMMAND ...`.
-With `--only redis-7.0` that is the only server, there is no cluster, and QUOTALOCK_TEST_ONLY names it: without that, tests
-fail if a server or a cluster is missing.
+With `--only redis-7.0` that is the only server and there is no cluster. QUOTALOCK_TEST_ONLY names it then: without that
+variable, tests fail if a server or a cluster is missing.
 
 The command finds them in QUOTALOCK_TEST_SERVERS and QUOTALOCK_TEST_CLUSTERS, JSON objects from name to URL, their
 programs in QUOTALOCK_TEST_BINARIES (a test that changes a server's settings starts its own), and the Unix socket of

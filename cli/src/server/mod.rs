@@ -1,7 +1,7 @@
 //! The servers that a URL names: every primary, and its replicas.
 //!
-//! [`find`] connects to all of them, [`find_owners`] to those that have some keys. One that cannot be reached in time is told in
-//! [`Servers::missing`], and the others go on; only if none can be reached is it a failure. A URL of one server that names a node of a
+//! [`find`] connects to all of them, [`find_owners`] to those that have given keys. [`Servers::missing`] lists each that does not
+//! answer in time, and the others go on; only if none can be reached is it a failure. A URL of one server that names a node of a
 //! cluster is refused, as the packages refuse it: what it holds is a part.
 
 mod node;
@@ -29,7 +29,7 @@ pub struct Servers {
     pub replica: Option<Replica>,
     /// The server, if the URL names one.
     pub only: Option<Place>,
-    /// Those that nobody asked for yet.
+    /// Those that are not connected to yet.
     others: Vec<topology::Group>,
     is_cluster: bool,
     within: Duration,
@@ -137,7 +137,7 @@ impl Servers {
         unknown
     }
 
-    /// Connects to the servers that [`find_owners`] left out. One that cannot be reached is missing then.
+    /// Connects to the servers that [`find_owners`] left out. Those that do not answer are added to `missing`.
     pub fn connect_others(&mut self) {
         let others = std::mem::take(&mut self.others);
         self.connect(others);
@@ -168,7 +168,7 @@ pub fn find(url: &str, within: Duration) -> Result<Servers, Failure> {
     find_some(url, within, |groups| (groups, Vec::new()))
 }
 
-/// Connects to the primaries that have these keys: whatever becomes of another server is no matter.
+/// Connects to the primaries that have these keys. Other servers of the cluster may be down.
 ///
 /// # Errors
 /// Those of [`find`].

@@ -41,8 +41,8 @@ pub fn watched(watched: &WatchedPrimary, within: Duration) -> Result<Group, Refu
     found.unwrap_or_else(|| Err(Refusal { why: Why::Away, message: "the url names no Sentinel".to_owned() }))
 }
 
-/// Asks all at once: the first that answers, so one that hangs keeps nobody waiting. If all refuse, what the last of them said;
-/// none if there are none.
+/// Asks all at once and returns the first answer, so one server that hangs delays nothing. If all refuse, returns the last
+/// refusal; none if there are no places.
 fn first_of<T: Send + 'static>(
     places: impl IntoIterator<Item = Place>,
     ask: impl Fn(Place) -> Result<T, Refusal> + Clone + Send + 'static,
