@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::attempt::{Attempt, Next};
-use crate::base::error::Result;
+use crate::base::error::{Code, Result};
 use crate::call::sink::Sink;
 use crate::connection::deadline::sleep_until;
 use crate::op::typed;
-use crate::reactor::{Cleanup, completion};
+use crate::reactor::{CLEAN_UP, completion};
 use crate::redis::blocking;
 use crate::redis::hint_wait::HintWait;
 
@@ -44,9 +44,14 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
             break Err(error);
         }
     };
-    if !matches!(result, Ok(true)) {
-        attempt.leave().into_iter().for_each(Cleanup::send_here);
-    }
+    // A server that answered a moment ago has the client's timeout, as a new connection to it may be needed; a caller who was
+    // failed or interrupted waits no longer than a moment.
+    let within = match &result {
+        Ok(true) => return result,
+        Err(error) if error.code() != Code::Closed => CLEAN_UP,
+        _ => session.timeout,
+    };
+    attempt.leave().into_iter().for_each(|cleanup| cleanup.send_here(within));
     result
 }
 

@@ -45,12 +45,12 @@ impl Cleanup {
         Exchange::new(self.session.clone(), (self.operation)(), None).parting()
     }
 
-    /// Sends it on this thread, and waits a little for the answer.
-    pub fn send_here(self) {
-        Cleanup::send_all_here([self]);
+    /// Sends it on this thread, and waits for the answer for so long, the client's timeout at most.
+    pub fn send_here(self, within: Duration) {
+        batch::run_all(vec![self.exchange().within(within)], &mut || false);
     }
 
-    /// As [`send_here`](Cleanup::send_here), of several calls of one client, which travel together.
+    /// Sends several calls of one client on this thread, which travel together, and waits a little for the answers.
     pub fn send_all_here(cleanups: impl IntoIterator<Item = Cleanup>) {
         let exchange = |cleanup: Cleanup| cleanup.exchange().within(CLEAN_UP);
         batch::run_all(cleanups.into_iter().map(exchange).collect(), &mut || false);
@@ -58,7 +58,7 @@ impl Cleanup {
 
     /// Sends it on this thread if that waits for its own calls, else on the process' thread.
     pub fn send(self, here: bool) {
-        if here { self.send_here() } else { self.send_in_background() }
+        if here { Cleanup::send_all_here([self]) } else { self.send_in_background() }
     }
 
     /// As [`send`](Cleanup::send), of several calls of one client.

@@ -136,6 +136,26 @@ fn what_is_granted_while_a_client_closes_is_held_by_nobody() {
 }
 
 #[test]
+fn what_is_granted_while_a_client_closes_is_given_back_over_a_slow_connection() {
+    // Longer than one who was failed waits for what it takes back.
+    const LATE: Duration = Duration::from_millis(300);
+    for (name, url) in servers() {
+        let (gate, prefix) = (Gate::before(&url), fresh_prefix("slow"));
+        let (closing, other) = (gate.client_within(&prefix, LONG), client(&url, &prefix));
+        let acquiring = closing.lock(b"n", options()).unwrap().acquire(NOW).unwrap();
+        gate.delay(LATE);
+        let thread = std::thread::spawn(move || acquiring.run());
+        let lock = other.lock(b"n", options()).unwrap();
+        while lock.inspect().run().unwrap().holders.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        closing.close();
+        drop(thread.join().unwrap());
+        assert!(acquired(&lock, NOW), "{name}");
+    }
+}
+
+#[test]
 fn a_close_takes_no_longer_than_the_timeout() {
     // So long that what comes before the end is answered also where a machine stands still.
     const PATIENCE: Duration = Duration::from_secs(2);
