@@ -248,7 +248,8 @@ fn sent_in_a_circle(by: &str, name: &str, drive: Drive) -> Error {
 fn servers_that_send_a_call_to_and_fro_cost_it_its_time_and_no_more() {
     for (name, drive) in DRIVERS {
         let error = sent_in_a_circle("MOVED", name, drive);
-        assert_eq!(error.code(), Code::Unavailable, "{name}: {error}");
+        // The time may end while the call rests or while it is on its way.
+        assert!(matches!(error.code(), Code::Unavailable | Code::Timeout), "{name}: {error}");
     }
 }
 
