@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -109,10 +110,20 @@ def test_an_interrupt_tells_what_was_read() -> None:
     process.stdin.write(lines)
     process.stdin.flush()
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(lines, timeout=60)
-    report = json.loads(out)
-    assert (errors, process.returncode, report["interrupted"]) == (b"", 1, True)
-    assert 0 < report["requests"] < 40_000
+    # On a busy machine the signal is noticed late, so the input lasts until the program has had enough of it.
+    written = 20_000
+    with contextlib.suppress(BrokenPipeError):
+        while written < 2_000_000:
+            process.stdin.write(lines)
+            written += 20_000
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.close()
+    assert process.stdout
+    assert process.stderr
+    with process.stdout, process.stderr:
+        report, errors = json.loads(process.stdout.read()), process.stderr.read()
+    assert (errors, process.wait(60), report["interrupted"]) == (b"", 1, True)
+    assert 0 < report["requests"] <= written
 
 
 def test_a_bar_is_drawn_on_a_terminal_alone() -> None:
