@@ -114,7 +114,7 @@ class Program:
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         give_up = time.monotonic() + self._within
         while time.monotonic() < give_up:
-            if process.poll() is not None:
+            if has_ended(process):
                 raise ProgramError(f"{self.name} ended as soon as it was started:\n{self._end_of_log()}")
             if self._ready():
                 return
@@ -123,6 +123,16 @@ class Program:
 
     def _end_of_log(self) -> str:
         return self._log.read_text(errors="replace")[-2000:]
+
+
+def has_ended(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> bool:
+    """Whether a process has ended. Unlike `poll`, it takes no lock of `Popen`.
+
+    If a signal's handler raises within `poll`, that lock can stay held, and the next `wait` for the process hangs.
+    """
+    return process.returncode is not None or (
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    )
 
 
 def free_port() -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 import quotalock
 from crowd import Ask, Crowd, popen
 from needs import DemoError, Tools
-from program import Program
+from program import Program, has_ended
 from sale_outcome import PER_BUYER, Event, Numbers, Sale
 from shop import Shop
 
@@ -94,7 +94,7 @@ class Director:
         """Whether the last buyer has gone."""
         if second > self.length + ENDS_WITHIN:
             raise DemoError("the buyers do not go")
-        return second > self.length and all(each.process.poll() is not None for each in self.crowds.values())
+        return second > self.length and all(has_ended(each.process) for each in self.crowds.values())
 
     def troubles(self) -> Iterator[tuple[float, Callable[[], None]]]:
         """What is done to the sale, and when."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from needs import DemoError, Tools
+from program import has_ended
 
 USERS = 100
 
@@ -66,6 +67,7 @@ class Siege:
 
     def check(self) -> None:
         """Raises when siege has ended although nobody asked it to."""
-        if self._process is not None and self._process.poll() is not None:
+        if self._process is not None and has_ended(self._process):
+            self._process.wait()
             log = (self._folder / "siege.log").read_text(errors="replace")[-2000:]
             raise DemoError(f"siege ended early, with exit code {self._process.returncode}:\n{log}")
