@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from live import Live, counted, live_of
+from program import has_ended
 from programs import NODE, PHP, PYTHON
 
 HERE = Path(__file__).resolve().parent
@@ -47,7 +48,7 @@ class Load:
 
     def lives(self) -> bool:
         """Whether it has not ended."""
-        return self.process.poll() is None
+        return not has_ended(self.process)
 
     def end(self) -> dict[str, int]:
         """Ends it; how many calls were answered, and the codes of those that were not."""
