@@ -73,6 +73,8 @@ pub(crate) struct Exchange {
     fresh: bool,
     /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
     unknown: Option<Error>,
+    /// What the server refused this attempt with, if it is to be sent again after a pause.
+    refused: Option<Error>,
     /// How many replicas must have what was written, and how long they may take to say so.
     replicas: Option<(u32, Duration)>,
     /// Whether the last reply came from a server that others have replaced.
@@ -107,6 +109,7 @@ impl Exchange {
             alone: false,
             fresh: true,
             unknown: None,
+            refused: None,
             replicas: None,
             elsewhere: false,
             pass: Pass::Usual,
@@ -179,7 +182,7 @@ impl Exchange {
         if self.fresh {
             self.deadline = Instant::now() + self.timeout;
             (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
-            (self.alone, self.spares_keys, self.detour) = (false, false, None);
+            (self.alone, self.spares_keys, self.detour, self.refused) = (false, false, None, None);
         }
         if let Some(answer) = self.operation.local_answer() {
             return self.conclude(Ok(answer), 0);
@@ -340,11 +343,11 @@ impl Exchange {
     }
 
     /// The caller's time is over before it was sent: no connection was ready, or no server was found. An earlier try may have
-    /// run.
+    /// run, or was refused: then that is the answer.
     pub fn on_timeout_unsent(&mut self) -> Step {
         self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
-        let error = self.unknown.clone();
+        let error = self.unknown.clone().or_else(|| self.refused.take());
         self.conclude(Err(error.unwrap_or_else(|| self.timed_out("could not be sent, and was not done,"))), 0)
     }
 
@@ -378,7 +381,7 @@ impl Exchange {
                 None => {
                     // Others have their turn first; the time is that of the whole.
                     (self.with_text, self.repeats, self.unknown) = (false, 0, None);
-                    self.detour = None;
+                    (self.detour, self.refused) = (None, None);
                     return Step::Sleep(Duration::ZERO);
                 }
             },

@@ -65,7 +65,9 @@ impl Exchange {
         if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
             self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));
         }
-        pause.map_or_else(|| self.give_up(error), Step::Sleep)
+        let Some(pause) = pause else { return self.give_up(error) };
+        self.refused = Some(error);
+        Step::Sleep(pause)
     }
 
     /// Ends with a refusal. It says of the last try alone that it did not run: an earlier one may have.
@@ -99,5 +101,28 @@ impl Exchange {
             _ => (pause, MOST_REPEATS),
         };
         (self.repeats <= most && Instant::now() + pause < self.deadline).then_some(pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::ServerClock;
+    use crate::call::resp::Value;
+    use crate::session::call::Call;
+    use crate::{Client, Options, Policy};
+
+    #[test]
+    fn what_a_server_refused_a_call_with_is_not_forgotten_when_its_time_is_over_before_it_is_sent_again() {
+        let url = Some("redis://127.0.0.1:1".to_owned());
+        let client = Client::new(Options { url, timeout: Duration::from_secs(60), ..Options::default() }).unwrap();
+        let limiter = client.limiter("n", Policy::parse("3/hour").unwrap()).unwrap();
+        let Call::One(mut exchange) = limiter.consume(b"k", 1).unwrap().into_call() else { panic!("of one server") };
+        assert!(matches!(exchange.start(), Step::Send));
+        let refusal = Value::Error("LOADING Redis is loading the dataset in memory".into());
+        assert!(matches!(exchange.on_reply(refusal, &mut ServerClock::new(0, Instant::now())), Step::Sleep(_)));
+        let Step::Done(Err(error)) = exchange.on_timeout_unsent() else { panic!("its time is over") };
+        assert_eq!(error.code(), Code::Unavailable);
+        assert!(error.message().contains("LOADING"), "{error}");
     }
 }
