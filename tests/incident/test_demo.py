@@ -32,8 +32,9 @@ def test_ours_admits_the_limit_in_every_second(demo: DemoRun) -> None:
     ours = demo.figures["quotalock"]
     assert ours["dead_after_s"] is None
     assert ours["ttl_ms_at_end"] > 0
-    # On a busy machine a second may bring fewer requests than the limit, and then none is denied.
-    assert all(second["admitted"] > 0 for second in ours["per_second"] if second["denied"] > 0)
+    assert all(second["admitted"] > 0 for second in ours["per_second"])
+    # On a busy machine a second may bring no more requests than the limit admits. Otherwise some are denied.
+    assert all(second["denied"] > 0 or second["admitted"] <= LIMIT_PER_SECOND + 1 for second in ours["per_second"])
     assert ours["denied"] > 0
     assert ours["length_s"] == demo.figures["broken"]["length_s"]
     assert ours["admitted"] <= ours["length_s"] * LIMIT_PER_SECOND + 1

@@ -11,8 +11,8 @@ from live import Live, counted, live_of
 from programs import PYTHON
 
 SOAK = Path(__file__).parents[1] / "harness" / "soak"
-# In each turn all connections are cut. The least that is allocated is looked at between these, and at the end. What is
-# kept for a while is dropped together, about every hundred turns, so that both contain some of these moments.
+# In each turn all connections are cut. The least memory of one span of turns is compared with that of a later one.
+# Memory goes up and down with a period of about a hundred turns, and each span is longer than that.
 BEGINNING, END, TURNS = slice(100, 400), slice(400, 700), 700
 # Buffers, and tables that double: a leak of 16 bytes in a call would be more than three times as much.
 BUFFERS = 32 << 10

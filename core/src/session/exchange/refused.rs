@@ -121,7 +121,7 @@ mod tests {
         assert!(matches!(exchange.start(), Step::Send));
         let refusal = Value::Error("LOADING Redis is loading the dataset in memory".into());
         assert!(matches!(exchange.on_reply(refusal, &mut ServerClock::new(0, Instant::now())), Step::Sleep(_)));
-        let Step::Done(Err(error)) = exchange.on_timeout_unsent() else { panic!("its time is over") };
+        let Step::Done(Err(error)) = exchange.on_timeout_unsent() else { panic!("the call ends") };
         assert_eq!(error.code(), Code::Unavailable);
         assert!(error.message().contains("LOADING"), "{error}");
     }
