@@ -71,6 +71,11 @@ class Caller:
         answer: Answer = json.loads(line)
         return answer
 
+    @property
+    def pid(self) -> int:
+        """The process that calls."""
+        return self._process.pid
+
     def close(self) -> None:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -129,7 +134,8 @@ def survive(
     wrong: list[str] = []
     for name, way in ways.items():
         handshake = stage == "connection"
-        with hostile.Hostile(stage, way, certificate=None if handshake else tls) as bad, measure.Stalls() as stalls:
+        watched = measure.Stalls(caller.pid)
+        with hostile.Hostile(stage, way, certificate=None if handshake else tls) as bad, watched as stalls:
             url = f"rediss://127.0.0.1:{bad.port}?ca={tls}" if tls else f"redis://127.0.0.1:{bad.port}"
             answer = caller.attack(url, good, call)
         longest = TIMEOUT_MS + LATE_MS + (WAIT_MS if call == "acquire" else 0) + stalls.worst_ms

@@ -187,7 +187,8 @@ class _Checker:
                 self.problem("a window opened before the one before it had ended", later.calls[0].invoke)
         for end, call in wide:
             fitting = [window for window in windows if window.end[0] <= end[1] and end[0] <= window.end[1]]
-            if len(fitting) == 1:
+            # Windows end at least a period apart, and what is known of an end is a quarter of it wide at most.
+            if len(fitting) == 1 and end[1] - end[0] < period // 4 * 3:
                 fitting[0].calls.append(call)
             else:
                 self.loose.append(call)

@@ -84,7 +84,10 @@ def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> list[tupl
         if record["result"]["source"] == "redis" and reset:
             cost = record["cost"] if record["result"]["allowed"] else 0
             # Rounded up: it was up to a millisecond less.
-            ends.append((record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS, cost))
+            low, high = record["invoke_ns"] + (reset - 1) * MS, record["ok_ns"] + reset * MS
+            # An answer that took long may be about the window before or about the one after.
+            if high - low <= rule.period // 4:
+                ends.append((low, high, cost))
     windows: list[tuple[int, int, int]] = []
     for low, high, cost in sorted(ends, key=lambda end: end[0] + end[1]):
         if windows and low + high - sum(windows[-1][:2]) < rule.period:

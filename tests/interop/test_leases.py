@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import redis
-from history import WallClock
+from history import MS, WallClock
 from lease_history import Report, check
 from workers import Worker
 
@@ -82,3 +82,11 @@ def test_the_checker_sees_one_too_many(policy: str) -> None:
     # What is left of one window is spent in the next, which is full.
     late = [*history, record(policy, "redis", 1_501, 100), record(policy, "lease", 1_502, 10)]
     assert check(late, wall).problems != []
+
+
+def test_the_checker_does_not_guess_the_window_of_a_slow_answer() -> None:
+    # Charged 10 ms after it was made, in the window that ended at 1,500 ms, and answered in the middle of the next.
+    slow = record("100/500ms", "redis", 1_460, 7)
+    slow = {**slow, "invoke_ns": 1_450 * MS, "ok_ns": 2_050 * MS}
+    history = [record("100/500ms", "redis", 1_000, 93), slow, record("100/500ms", "redis", 1_501, 100)]
+    assert check(history, WallClock()).problems == []
