@@ -1,7 +1,7 @@
 """Measures the packages for PHP frameworks beside what they replace over HTTP: wrk asks nginx, php-fpm makes the call.
 
 Each request builds what it needs, as PHP does, and makes one call; it has nothing else of an application. Both sides
-keep their connections to Redis. `make bench-frameworks-php` runs it.
+keep their connections to Redis. `make bench ONLY=frameworks-php` runs it.
 """
 
 from __future__ import annotations

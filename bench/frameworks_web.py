@@ -5,7 +5,7 @@ there (`trip`). They are asked in turns by wrk: rounds in which every request is
 few keys are asked for often (100 keys; beside ours then runs ours with a lease, in a row of its own), and rounds in
 which every request is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
 limiter would be that costs nothing, as fast as the bare application, and `trip` one that asks Redis for nothing.
-`make bench-frameworks-python` and `make bench-frameworks-node` run it.
+`make bench ONLY=frameworks-python` and `make bench ONLY=frameworks-node` run it.
 """
 
 from __future__ import annotations
