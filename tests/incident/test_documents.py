@@ -194,3 +194,23 @@ def test_what_it_points_to_is_there(document: Path) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target.read_text()), link + anchor
+
+
+def places(text: str) -> list[str]:
+    """The paths that a pattern such as `core/src/{lock,cache}/*.rs` stands for, with its stars."""
+    before, brace, behind = text.partition("{")
+    if not brace:
+        return [text]
+    choices, _, after = behind.partition("}")
+    return [path for choice in choices.split(",") for path in places(before + choice + after)]
+
+
+def test_each_place_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| (`.+`.*?) \| ?([\d, ]*) ?\|$", text, re.MULTILINE)
+    assert len(rows) > 90
+    for question, where, decisions in rows:
+        for place in (place for pattern in re.findall(r"`([\w./*{},-]+)`", where) for place in places(pattern)):
+            assert any(ROOT.glob(place)) or any(ROOT.glob(f"core/src/{place}")), (question, place)
+        for number in re.findall(r"\d+", decisions):
+            assert any(ROOT.glob(f"docs/adr/{int(number):04}-*.md")), (question, number)
