@@ -6,12 +6,12 @@ use std::time::Instant;
 use crate::call::answer::Answer;
 use crate::client::Client;
 use crate::limiter;
+use crate::limiter::purse::Leftover;
 use crate::lock::{self, Held};
 use crate::op::Op;
 use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::purse::Leftover;
 
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and

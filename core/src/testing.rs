@@ -103,8 +103,8 @@ pub fn reserve(
     limiter.reserve_as(&limiter.reservation(key, id)?, estimate, ttl, unsettled)
 }
 
-static PUT: NamedScript = NamedScript::new("put", &[], &[include_str!("../scripts/testing/put.lua")]);
-static GET: NamedScript = NamedScript::new("get", &[], &[include_str!("../scripts/testing/get.lua")]);
+static PUT: NamedScript = NamedScript::new("put", &[], &[include_str!("testing/put.lua")]);
+static GET: NamedScript = NamedScript::new("get", &[], &[include_str!("testing/get.lua")]);
 
 /// A key as messages show it.
 fn quoted(key: &[u8]) -> String {

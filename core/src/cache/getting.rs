@@ -11,11 +11,11 @@ use super::queue;
 use super::target::Spec;
 use super::{Got, blocking};
 use crate::base::error::{Code, Error, Result};
+use crate::cache::single_flight::{Look, Looked};
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Cleanup, completion};
-use crate::state::single_flight::{Look, Looked};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

@@ -10,14 +10,14 @@ use super::target::Target;
 use super::ticket::Ticket;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
+use crate::cache::single_flight::{Look, Looked};
 use crate::call::answer::Answer;
 use crate::call::operation::odd_reply;
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::Id;
 use crate::metrics::LoadResult;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Looked};
 
 /// What follows from an answer.
 pub(crate) enum Next {

@@ -7,6 +7,7 @@ mod lookup;
 mod once;
 mod options;
 mod queue;
+pub(crate) mod single_flight;
 mod target;
 mod ticket;
 
@@ -15,11 +16,11 @@ use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 use crate::base::key;
+use crate::cache::single_flight::{Look, Seen};
 use crate::client::Client;
+use crate::lock::lease_table::Id;
 use crate::metrics::{LoadCounters, LoadKind};
 use crate::op::Op;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
 pub use loading::{Loading, Next, Step};

@@ -9,10 +9,10 @@ use super::spec_of;
 use super::target::Spec;
 use crate::base::error::Result;
 use crate::base::random;
+use crate::cache::single_flight::{Claim, Claimed};
 use crate::client::Client;
 use crate::metrics::LoadKind;
 use crate::op::Op;
-use crate::state::single_flight::{Claim, Claimed};
 
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]

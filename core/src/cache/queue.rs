@@ -11,8 +11,8 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::Channel;
 use crate::reactor::{Action, Guest, Need, WaitStage, Work, thread};
-use crate::state::lease::Channel;
 
 struct Queued {
     lookup: Lookup,

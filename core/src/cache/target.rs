@@ -8,13 +8,13 @@ use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::base::random;
+use crate::cache::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
+use crate::limiter::policy::MAX_PERIOD;
+use crate::lock::lease_table::{Channel, Id};
 use crate::metrics::{Feature, LoadCounters, LoadKind};
 use crate::op::Op;
 use crate::reactor::Cleanup;
-use crate::rules::policy::MAX_PERIOD;
 use crate::session::Session;
-use crate::state::lease::{Channel, Id};
-use crate::state::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
 pub(crate) struct Spec {

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::options::WhenAway;
 use super::target::Target;
 use crate::base::fork::generation;
+use crate::cache::single_flight::{Fail, Seen};
 use crate::call::prelude::*;
+use crate::lock::lease_table::Id;
 use crate::op::{self, Op};
 use crate::reactor::Cleanup;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Fail, Seen};
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;

@@ -20,7 +20,7 @@ use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
 use crate::call::refusal::is_unknown_command;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
-use crate::state::lease::{Channel, Id};
+use crate::lock::lease_table::{Channel, Id};
 
 /// One that never ends is read this often before others have their turn.
 const READS_AT_ONCE: usize = 16;

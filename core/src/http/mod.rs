@@ -9,8 +9,8 @@ pub use headers::{HeaderOptions, HeaderSyntax};
 pub use problem::Problem;
 
 use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
-use crate::rules::algorithm::Algorithm;
-use crate::rules::policy::Rule;
+use crate::limiter::algorithm::Algorithm;
+use crate::limiter::policy::Rule;
 
 /// One or several decisions about one request.
 #[derive(Clone, Copy)]

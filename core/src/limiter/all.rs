@@ -1,17 +1,17 @@
-//! One call about several keys, all or none: twin of `scripts/limit/{all,charge}.lua`.
+//! One call about several keys, all or none: twin of `script/{all,charge}.lua`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::denied::Recall;
 use super::request_memory::{Expected, RequestMemory};
-use super::scripts::{Scripts, of_several};
+use super::script::{Scripts, of_several};
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{CombinedDecision, Decision, Source};
 use crate::call::known::Lesson;
 use crate::call::prelude::*;
-use crate::denials::Frees;
+use crate::limiter::denials::Frees;
 
 /// One of the charges.
 pub(super) struct Part {

@@ -8,10 +8,10 @@ use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::operation::Operation;
-use crate::denials;
+use crate::limiter::denials;
+use crate::limiter::policy::Rule;
 use crate::memory::store::Decided;
 use crate::op::{Op, Unsure};
-use crate::rules::policy::Rule;
 use crate::session::exchange::Exchange;
 
 /// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.

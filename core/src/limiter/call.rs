@@ -1,4 +1,4 @@
-//! One call about one key: twin of a transition in `scripts/limit/`.
+//! One call about one key: twin of a transition in `script/`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::denied::Recall;
 use super::holds::{ID_SIZE, Unsettled};
 use super::lease::Leasing;
 use super::request_memory::{Expected, RequestMemory};
-use super::scripts::Transition;
+use super::script::Transition;
 use super::spec::{Spec, described};
 use super::state::State;
 use crate::base::decision::{Decision, Source};
@@ -15,7 +15,7 @@ use crate::base::error::shown;
 use crate::call::known::Lesson;
 use crate::call::prelude::*;
 use crate::call::resp;
-use crate::denials::Frees;
+use crate::limiter::denials::Frees;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {

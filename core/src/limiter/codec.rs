@@ -1,13 +1,13 @@
 //! The stored form of a state: the names of its rules, what each of them counted, and which rule of now takes what over.
-//! Twin of `scripts/limit/{migrate,decode,match,rearrange}.lua`.
+//! Twin of `script/{migrate,decode,match,rearrange}.lua`.
 
 use std::cmp::Reverse;
 
 use super::holds::{Holds, Layout};
 use crate::call::lua::EXACT;
-use crate::rules::algorithm::log::{ENTRY, Entries, Log, WRAP};
-use crate::rules::algorithm::{Algorithm, Definition, End, Kept, Logged, Words};
-use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
+use crate::limiter::algorithm::log::{ENTRY, Entries, Log, WRAP};
+use crate::limiter::algorithm::{Algorithm, Definition, End, Kept, Logged, Words};
+use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
 pub(super) const BLOCK: u8 = 0;

@@ -10,8 +10,8 @@ use super::spec::Spec;
 use crate::base::clock::boot_micros;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::key;
-use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, RuleNumbers, Shelf};
-use crate::rules::policy::{Policy, Rule};
+use crate::limiter::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, RuleNumbers, Shelf};
+use crate::limiter::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// Where denials of such a limiter are remembered.

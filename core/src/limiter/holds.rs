@@ -1,4 +1,4 @@
-//! Amounts held by reservations: twin of the holds in `scripts/limit/{rearrange,expire,reserve,settle}.lua`.
+//! Amounts held by reservations: twin of the holds in `script/{rearrange,expire,reserve,settle}.lua`.
 //!
 //! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, which rules count any,
 //! how many), then for each hold 53 bytes: id, beginning, end, amount, what is owed to rules of another policy, a byte that
@@ -6,8 +6,8 @@
 //! again.
 
 use crate::call::lua::EXACT;
-use crate::rules::algorithm::{Charged, Filled};
-use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD};
+use crate::limiter::algorithm::{Charged, Filled};
+use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD};
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;

@@ -7,9 +7,9 @@ use super::spec::{Spec, said};
 use super::state::milliseconds;
 use crate::base::decision::{Decision, Source};
 use crate::call::lua::EXACT;
+use crate::limiter::algorithm::{Moment, Words};
+use crate::limiter::policy::{Policy, Rule};
 use crate::memory::store::InPlace;
-use crate::rules::algorithm::{Moment, Words};
-use crate::rules::policy::{Policy, Rule};
 
 /// The most rules that are decided so.
 const MOST_IN_PLACE: usize = 4;

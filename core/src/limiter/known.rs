@@ -6,7 +6,7 @@
 use super::state::State;
 use crate::call::known::{KnownUse, RuleName};
 use crate::call::space::Space;
-use crate::rules::policy::Rule;
+use crate::limiter::policy::Rule;
 
 /// What distinguishes a rule from others.
 pub(super) fn rule_name(rule: &Rule) -> RuleName {

@@ -15,10 +15,10 @@ use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
+use crate::limiter::purse::{Leftover, Owner, Taking, Turn};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::purse::{Leftover, Owner, Taking, Turn};
 
 /// How many permits a limiter takes at once at most.
 pub(super) struct Lease {

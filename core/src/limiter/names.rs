@@ -20,7 +20,7 @@ use crate::base::append_list::AppendList;
 use crate::base::error::shown;
 use crate::base::fork::ForkCell;
 use crate::base::hash::half;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
 
 const MOST_NAMES: usize = 16_384;
 const MOST_POLICIES: usize = 8;

@@ -4,8 +4,8 @@ use super::state::State;
 use crate::base::error::Result;
 use crate::call::resp::Value;
 use crate::call::space::{Object, Planted, Space};
-use crate::rules::algorithm::{Definition, Moment, Words};
-use crate::rules::policy::{Policy, Rule};
+use crate::limiter::algorithm::{Definition, Moment, Words};
+use crate::limiter::policy::{Policy, Rule};
 
 /// Decides by one policy for keys that are numbered from 0 on, at times that the caller tells.
 ///
@@ -126,8 +126,8 @@ fn one(rule: &Rule, kept: &mut [u64], now: u64, cost: u64) -> Replayed {
 
 /// All or none.
 fn several(rules: &[Rule], kept: &mut [u64], now: u64, cost: u64) -> Replayed {
-    let (at, mut all) = (Moment::plain(now), [Words::default(); crate::rules::policy::MAX_RULES]);
-    let mut waits = [None; crate::rules::policy::MAX_RULES];
+    let (at, mut all) = (Moment::plain(now), [Words::default(); crate::limiter::policy::MAX_RULES]);
+    let mut waits = [None; crate::limiter::policy::MAX_RULES];
     let (mut stored, mut back, mut allowed) = (&kept[..], false, true);
     for (i, rule) in rules.iter().enumerate() {
         let (words, rest) = stored.split_at(of(rule).words.len());

@@ -1,4 +1,4 @@
-//! What is remembered of a request that was charged: twin of `scripts/limit/{recall,remember}.lua`.
+//! What is remembered of a request that was charged: twin of `script/{recall,remember}.lua`.
 
 use super::MAX_CHARGES;
 use super::state::milliseconds;
@@ -7,7 +7,7 @@ use crate::call::lua::EXACT;
 use crate::call::resp::Value;
 use crate::call::space::Space;
 use crate::client::MAX_REQUEST_MEMORY;
-use crate::rules::policy::MAX_RULES;
+use crate::limiter::policy::MAX_RULES;
 
 const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.

@@ -5,16 +5,16 @@ use std::sync::{Arc, Weak};
 use super::known::rule_name;
 use super::lease::Lease;
 use super::names::Named;
-use super::scripts::Scripts;
+use super::script::Scripts;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};
 use crate::call::known::{Lesson, Told};
 use crate::call::operation::{odd_reply, unsigned};
 use crate::call::resp::Value;
-use crate::denials::Shelf;
+use crate::limiter::denials::Shelf;
+use crate::limiter::policy::{Policy, Rule};
 use crate::metrics::DecisionCounters;
 use crate::reports::Reporter;
-use crate::rules::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// What every call of one limiter has in common.

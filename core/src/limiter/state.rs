@@ -1,4 +1,4 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,migrate,collapse,expire,finish,save_log,carry_log}.lua`.
+//! The state of a limiter's key: twin of `script/{load,migrate,collapse,expire,finish,save_log,carry_log}.lua`.
 //!
 //! Value: `QL`, a version byte, how many rules, their names (`id, limit, period`, and of a bucket its capacity), then what
 //! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
@@ -9,9 +9,9 @@ use super::holds::{Holds, Return};
 use crate::base::error::Result;
 use crate::call::known::share;
 use crate::call::space::Space;
-use crate::rules::algorithm::log::{ENTRY, Entries, Log};
-use crate::rules::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
-use crate::rules::policy::{Policy, Rate, Rule};
+use crate::limiter::algorithm::log::{ENTRY, Entries, Log};
+use crate::limiter::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
+use crate::limiter::policy::{Policy, Rate, Rule};
 
 /// A key's state, brought to `now`.
 pub(super) struct State<'a> {

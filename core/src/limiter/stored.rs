@@ -7,7 +7,7 @@ use super::state::State;
 use crate::base::decision::RuleDecision;
 use crate::base::error::Result;
 use crate::call::space::{Object, Planted, Space};
-use crate::rules::policy::{MAX_RULES, Policy, Rule};
+use crate::limiter::policy::{MAX_RULES, Policy, Rule};
 
 /// What a value says about a limiter's key. Durations are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

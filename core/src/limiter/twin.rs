@@ -1,11 +1,11 @@
-//! What is done with the state of a key: twins of the transitions in `scripts/limit/`.
+//! What is done with the state of a key: twins of the transitions in `script/`.
 
 use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
 use super::state::State;
 use crate::call::operation::int;
 use crate::call::resp::Value;
 use crate::call::space::Space;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
 
 /// A transition's reply, and whether it charged or gave back anything.
 pub(super) struct Done {

@@ -11,10 +11,10 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
 use crate::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
 
 /// How long one rests whose grant too few replicas have, before they are asked again.
 const UNTIL_REPLICAS: Duration = Duration::from_millis(100);

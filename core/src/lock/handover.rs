@@ -13,8 +13,8 @@ use crate::base::random;
 use crate::call::answer::Answer;
 use crate::call::prelude::*;
 use crate::client::Client;
+use crate::lock::lease_table::Adopt;
 use crate::op::Op;
-use crate::state::lease::Adopt;
 
 impl Lock {
     /// Writes the lease down as a short text, by which another process adopts it ([`Client::adopt`]), and ends this handle:

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::spec::Spec;
 use crate::base::fork::generation;
+use crate::lock::lease_table::Id;
 use crate::metrics::count_hold;
 use crate::reactor::Cleanup;
 use crate::session::holdings::Holding;
-use crate::state::lease::Id;
 
 /// How sure a handle is of its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

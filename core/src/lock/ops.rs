@@ -11,11 +11,11 @@ use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::call::prelude::*;
 use crate::call::sink::Sink;
+use crate::lock::lease_table::{Extend, ForceRelease};
 use crate::op::typed;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Extend, ForceRelease};
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::spec::Kind;
 use crate::base::error::{Error, Result};
-use crate::state::lease::{ALL_PERMITS, Id};
+use crate::lock::lease_table::{ALL_PERMITS, Id};
 
 /// What the text begins with. Another version begins otherwise.
 const VERSION: &str = "ql1-";

@@ -14,10 +14,10 @@ use crate::call::answer::Answer;
 use crate::call::operation::Operation;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::Id;
 use crate::reactor::{Action, WaitStage, Work};
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 /// What all that wait for the same thing have in common.
 type Names = Arc<[Vec<u8>]>;

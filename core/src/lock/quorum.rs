@@ -23,10 +23,10 @@ use crate::call::prelude::*;
 use crate::call::script::NamedScript;
 use crate::connection::deadline::{SLICE, interruption, sleep_until};
 use crate::connection::dial::without_signals;
+use crate::lock::lease_table::{Acquire, Grant, Outcome};
 use crate::reactor::CLEAN_UP;
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Grant, Outcome};
 
 /// The least time that each server is given.
 const LEAST: Duration = Duration::from_millis(5);
@@ -277,7 +277,7 @@ struct Age {
     ttl: u64,
 }
 
-static AGE: NamedScript = NamedScript::new("lock-age", &[], &[include_str!("../../scripts/lock/age.lua")]);
+static AGE: NamedScript = NamedScript::new("lock-age", &[], &[include_str!("age.lua")]);
 
 /// The script that only locks over several servers need.
 pub(crate) fn scripts() -> Vec<(String, String)> {

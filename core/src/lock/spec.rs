@@ -8,9 +8,9 @@ use crate::base::clock::boot_micros;
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::client::Client;
+use crate::lock::lease_table::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
 
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
 const LATER: Duration = Duration::from_secs(1);

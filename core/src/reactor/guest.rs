@@ -10,10 +10,10 @@ use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::Id;
 use crate::session::Session;
 use crate::session::call::Task;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 /// What somebody needs a subscription for: the client, what channels' names begin with, and the slot.
 pub(crate) type Need = (Arc<Session>, Arc<[u8]>, u16);

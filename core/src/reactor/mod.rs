@@ -19,10 +19,10 @@ use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::Id;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};

@@ -8,8 +8,8 @@ use crate::base::error::Result;
 use crate::base::fork::generation;
 use crate::connection::deadline::{CallDeadline, SLICE, interruption, sleep_until};
 use crate::connection::subscription::{Ear, Heard, Subscription};
+use crate::lock::lease_table::Id;
 use crate::session::Session;
-use crate::state::lease::Id;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
 pub(crate) struct HintWait {

@@ -1,4 +1,4 @@
-//! The call that adds a report to the stream: `scripts/reports/append.lua`.
+//! The call that adds a report to the stream: `append.lua`.
 
 use std::slice;
 
@@ -10,8 +10,7 @@ use crate::call::script::NamedScript;
 
 const CONSTANTS: &Constants = &[("MOST", MAX_REPORTS), ("KEPT", REPORTS_KEPT / 1_000)];
 
-static APPEND: NamedScript =
-    NamedScript::new("reports-append", CONSTANTS, &[include_str!("../../scripts/reports/append.lua")]);
+static APPEND: NamedScript = NamedScript::new("reports-append", CONSTANTS, &[include_str!("append.lua")]);
 
 /// The script of reports.
 pub(crate) fn scripts() -> Vec<(String, String)> {

@@ -92,7 +92,7 @@ impl Exchange {
     pub fn new(session: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
         // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
-        let latest = Duration::from_micros(crate::rules::policy::MAX_PERIOD);
+        let latest = Duration::from_micros(crate::limiter::policy::MAX_PERIOD);
         let wait_until = wait.map(|w| now + w.min(latest));
         Exchange {
             timeout: session.timeout,

@@ -12,7 +12,7 @@ use crate::call::refusal::Redirect;
 use crate::connection::deadline::{CallDeadline, interruption};
 use crate::connection::subscription::{Ear, News, Subscription, new_channel};
 use crate::connection::wire::Broken;
-use crate::state::lease::{Channel, SHARDED};
+use crate::lock::lease_table::{Channel, SHARDED};
 
 /// So many servers are asked who sends messages of a slot; each sends on to the next.
 const HOPS: u32 = 4;

@@ -21,11 +21,11 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::operation::OnError;
 use crate::connection::idle::IdleSubscriptions;
+use crate::limiter::purse::Purses;
 use crate::memory::part::Part;
 use crate::memory::stand_in::StandIn;
 use crate::session::holdings::Holdings;
 use crate::session::route::Route;
-use crate::state::purse::Purses;
 
 /// The settings of a client, and what it has in this process.
 pub(crate) struct Session {

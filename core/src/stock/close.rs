@@ -1,4 +1,4 @@
-//! Closing a sale: twin of `scripts/stock/close.lua`.
+//! Closing a sale: twin of `close.lua`.
 
 use std::sync::Arc;
 

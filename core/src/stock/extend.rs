@@ -1,4 +1,4 @@
-//! Lengthening holds: twin of `scripts/stock/extend.lua`.
+//! Lengthening holds: twin of `extend.lua`.
 
 use std::sync::Arc;
 

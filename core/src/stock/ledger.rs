@@ -1,4 +1,4 @@
-//! What was done with a sale, in its order: twin of `scripts/stock/ledger.lua`.
+//! What was done with a sale, in its order: twin of `ledger.lua`.
 
 use std::sync::Arc;
 

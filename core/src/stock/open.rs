@@ -1,4 +1,4 @@
-//! Opening a sale: twin of `scripts/stock/open.lua`.
+//! Opening a sale: twin of `open.lua`.
 
 use std::sync::Arc;
 

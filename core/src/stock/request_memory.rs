@@ -1,4 +1,4 @@
-//! What is remembered of a request that did something: twin of `scripts/stock/{recall,remember}.lua`.
+//! What is remembered of a request that did something: twin of `{recall,remember}.lua`.
 
 use crate::base::error::{Result, wrong_type};
 use crate::call::operation::int;

@@ -1,4 +1,4 @@
-//! Listing holds: twin of `scripts/stock/reservations.lua`.
+//! Listing holds: twin of `reservations.lua`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Adding units to a sale: twin of `scripts/stock/restock.lua`.
+//! Adding units to a sale: twin of `restock.lua`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A sale in this process: twin of what `scripts/stock/{load,save,prizes,release}.lua` do with its keys.
+//! A sale in this process: twin of what `{load,save,prizes,release}.lua` do with its keys.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;

@@ -1,4 +1,4 @@
-//! Confirming and cancelling: twin of `scripts/stock/settle.lua`.
+//! Confirming and cancelling: twin of `settle.lua`.
 
 use std::sync::Arc;
 

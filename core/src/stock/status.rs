@@ -1,4 +1,4 @@
-//! Looking at a sale: twin of `scripts/stock/status.lua`.
+//! Looking at a sale: twin of `status.lua`.
 
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 use crate::client::Client;
 use crate::op::Op;
 
-use crate::state::lease::Inspection;
-pub use crate::state::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
-pub use crate::state::lease::{
+use crate::lock::lease_table::Inspection;
+pub use crate::lock::lease_table::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
+pub use crate::lock::lease_table::{
     Acquire, Adopt, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release,
 };
 

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::super::options::{CacheOptions, WhenAway};
 use super::*;
+use crate::cache::single_flight::Looked;
 use crate::client::{Client, Options};
-use crate::state::single_flight::Looked;
 
 const CHANNEL: Channel = *b"0123456789abcdef";
 

@@ -11,9 +11,9 @@ use crate::call::resp::Value;
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
 use crate::limiter::holds::Unsettled;
+use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
 use crate::memory::store::MemoryStore;
-use crate::rules::policy::Policy;
 
 thread_local! {
     static TIME: Cell<Option<u64>> = const { Cell::new(None) };

@@ -9,8 +9,8 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
+use crate::lock::lease_table::{Grant, Id, Outcome};
 use crate::reactor::{Action, Guest, Need, WaitStage};
-use crate::state::lease::{Grant, Id, Outcome};
 
 impl Guest for LockQueue {
     fn is_idle(&self) -> bool {

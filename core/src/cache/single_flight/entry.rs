@@ -1,0 +1,163 @@
+//! An entry: twin of `{codec,lease}.lua`.
+
+use super::{GOOD, HEADER, MAX_LEASE, codec};
+use crate::base::clock::clamp;
+use crate::base::error::Result;
+use crate::call::space::Space;
+use crate::lock::lease_table::Id;
+
+/// A key is kept so many milliseconds longer than anything in it counts.
+pub(super) const SLACK_MS: u64 = 60_000;
+
+/// What an entry has for those who ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Nothing.
+    #[default]
+    Nothing = 0,
+    /// A value.
+    Value = 1,
+    /// The knowledge that there is none.
+    Negative = 2,
+    /// The error of the last who tried to make one.
+    Error = 3,
+}
+
+impl Kind {
+    pub(super) fn of(number: u8) -> Option<Kind> {
+        [Kind::Nothing, Kind::Value, Kind::Negative, Kind::Error].get(usize::from(number)).copied()
+    }
+
+    /// Whether it is a value, be it the one that says none.
+    pub fn is_value(self) -> bool {
+        matches!(self, Kind::Value | Kind::Negative)
+    }
+}
+
+/// What stands at a key, brought to now. Times are microseconds of the server's clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub kind: Kind,
+    /// Who has the lease, or has claimed the value.
+    pub owner: Id,
+    /// The token of what was last stored or forgotten.
+    pub version: u64,
+    /// The last token given; that of the lease, if there is one.
+    pub last: u64,
+    /// When it was stored, and for how long it is fresh and then stale.
+    pub made: u64,
+    pub fresh: u64,
+    pub stale: u64,
+    /// How long it took to make.
+    pub delta: u64,
+    /// When the lease ends, and how long it was.
+    pub deadline: u64,
+    pub ttl: u64,
+    /// When the last attempt failed, and for how long nobody else tries.
+    pub failed: u64,
+    pub pause: u64,
+    /// Until when tokens given before that of the lease may still be used.
+    pub guard: u64,
+    /// The bytes of the payload.
+    pub size: u64,
+    /// Whether more than the header must be written.
+    pub whole: bool,
+    /// Whether something was mended.
+    pub dirty: bool,
+}
+
+impl Entry {
+    /// Reads what stands at a key and brings it to now.
+    pub fn load(space: &dyn Space, key: &[u8], now: u64) -> Result<Entry> {
+        let value = space.get(key)?.unwrap_or_default();
+        Ok(Entry::read(value, value.len(), now).unwrap_or_else(|| Entry { whole: true, ..Entry::default() }))
+    }
+
+    /// Reads a value of so many bytes, of which these are the first, and brings it to now; none if it is not ours.
+    pub fn read(value: &[u8], length: usize, now: u64) -> Option<Entry> {
+        let mut entry = codec::decode(value, length)?;
+        let deadline = now + entry.ttl;
+        entry.dirty = clamp(&mut entry.made, now)
+            | clamp(&mut entry.deadline, deadline)
+            | clamp(&mut entry.failed, now)
+            | clamp(&mut entry.guard, now + GOOD * MAX_LEASE);
+        entry.whole = entry.kind != Kind::Nothing && now >= entry.over();
+        if entry.whole {
+            (entry.kind, entry.size) = (Kind::Nothing, 0);
+        }
+        Some(entry)
+    }
+
+    /// When the payload is of no use any more.
+    fn over(&self) -> u64 {
+        self.made + self.fresh + self.stale
+    }
+
+    /// What is of use for how long.
+    pub fn left(&self, now: u64) -> u64 {
+        self.over() - now
+    }
+
+    /// The payload as it stands at the key.
+    pub fn payload(&self, space: &dyn Space, key: &[u8]) -> Vec<u8> {
+        if self.kind == Kind::Nothing { Vec::new() } else { space.range(key, HEADER as u64, self.size).to_vec() }
+    }
+
+    pub fn next_token(&self, now: u64) -> u64 {
+        now.max(self.last + 1)
+    }
+
+    /// Whether somebody has the lease.
+    pub fn is_leased(&self, now: u64) -> bool {
+        self.deadline > now
+    }
+
+    /// Whether an id has the lease.
+    pub fn loads(&self, id: &Id, now: u64) -> bool {
+        self.is_leased(now) && self.owner == *id
+    }
+
+    /// Ends the lease of one who has used its token.
+    pub fn end_lease(&mut self) {
+        (self.owner, self.deadline, self.ttl) = (Id::default(), 0, 0);
+    }
+
+    /// Takes the lease from one who may still use its token.
+    pub fn take_lease(&mut self, now: u64) {
+        self.guard = self.guard.max(self.good_until(now));
+        self.end_lease();
+    }
+
+    /// Until when the token of the lease may be used, if there is one, also one that has ended without a word of its owner.
+    fn good_until(&self, now: u64) -> u64 {
+        (self.deadline + (GOOD - 1) * self.ttl).min(now + GOOD * MAX_LEASE)
+    }
+
+    /// Tokens that the entry does not know of may still be used for a while.
+    pub fn guard(&mut self, ttl: u64, now: u64) {
+        self.guard = self.guard.max(now + GOOD * ttl);
+    }
+
+    /// Becomes something else, made now.
+    pub fn become_new(&mut self, kind: Kind, (fresh, stale): (u64, u64), size: usize, now: u64) {
+        (self.kind, self.made, self.size) = (kind, now, size as u64);
+        (self.fresh, self.stale, self.failed, self.pause) = (fresh, stale, 0, 0);
+    }
+
+    /// The milliseconds that it is kept.
+    fn memory(&self, now: u64) -> u64 {
+        let over = if self.kind == Kind::Nothing { 0 } else { self.over() };
+        (self.guard.max(self.good_until(now)).max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
+    }
+
+    /// Writes the header, and the payload if there is a new one.
+    pub fn save(&self, space: &mut dyn Space, key: &[u8], payload: Option<&[u8]>, now: u64) {
+        let header = codec::encode(self);
+        if payload.is_some() || self.whole {
+            space.set(key, [&header, payload.unwrap_or_default()].concat(), self.memory(now));
+        } else {
+            space.set_range(key, 0, &header, self.memory(now));
+        }
+    }
+}
