@@ -43,11 +43,11 @@ pub mod testing;
 
 pub use base::credentials::PasswordProvider;
 pub use base::decision::{CombinedDecision, Decision, RuleDecision, RuleDecisions, Source};
-pub use base::endpoint::redacted;
 pub use base::error::{Cause, Code, Error, Result};
 pub use base::fork::{ForkCell, generation};
 pub use base::key::MAX_KEY_BYTES;
 pub use base::shared::SharedBy;
+pub use base::url::redacted;
 pub use cache::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,

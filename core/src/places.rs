@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::endpoint::sentinels::Watched;
+use crate::base::endpoint::server::Watched;
 use crate::base::endpoint::{Address, Endpoint, Seeds, Server};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;

@@ -36,9 +36,9 @@ def test_there_is_no_circle(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "edge"),
     [
-        ("core/src/base/key.rs", "use crate::limiter::Limiter;", "base -> limiter"),
-        ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call -> lock"),
-        ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session -> reactor"),
+        ("core/src/base/key.rs", "use crate::limiter::Limiter;", "base::key -> limiter"),
+        ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call::operation -> lock"),
+        ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session::exchange -> reactor::thread"),
         ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
         ("bindings-python/src/exception.rs", "use crate::{decision::Decision};", "exception -> decision"),
         ("bindings-python/src/doorbell.rs", "fn f(_: crate::link::LoopDriver) {}", "doorbell -> link"),

@@ -15,3 +15,5 @@ pub(crate) mod outcome;
 pub(crate) mod random;
 mod rule_decisions;
 pub(crate) mod shared;
+pub(crate) mod thread;
+pub(crate) mod url;

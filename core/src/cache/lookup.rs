@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Got;
-use super::options::WhenAway;
-use super::target::Target;
+use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway};
+use super::target::{Spec, Target};
 use super::ticket::Ticket;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
 use crate::cache::single_flight::{Look, Looked};
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::operation::odd_reply;
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::Id;
+use crate::limiter::policy::MAX_PERIOD;
 use crate::metrics::LoadResult;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
@@ -29,10 +30,18 @@ pub(crate) enum Next {
     Rest(Instant),
 }
 
+impl Spec {
+    /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
+    pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
+        let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
+        Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
+    }
+}
+
 /// One caller, under an id of its own.
 pub(crate) struct Lookup {
     pub target: Arc<Target>,
-    pub id: Id,
+    pub id: AttemptId,
     luck: Vec<u64>,
     pub wait: Duration,
     /// When waiting ends.

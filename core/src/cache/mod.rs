@@ -17,8 +17,8 @@ use std::time::Duration;
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::cache::single_flight::{Look, Seen};
+use crate::call::hint::AttemptId;
 use crate::client::Client;
-use crate::lock::lease_table::Id;
 use crate::metrics::{LoadCounters, LoadKind};
 use crate::op::Op;
 
@@ -141,7 +141,7 @@ impl Cache {
     /// knows whether it was stored.
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let target = self.spec.target(key)?;
-        Ok(match target.fill(Id::default(), None, value)? {
+        Ok(match target.fill(AttemptId::default(), None, value)? {
             Some(fill) => Op::of(&self.spec.session, Box::new(fill)),
             None => target.invalidate(),
         })

@@ -9,9 +9,9 @@ use super::Got;
 use super::lookup::{Lookup, Next};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
+use crate::call::hint::Channel;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::Channel;
 use crate::reactor::{Action, Guest, Need, WaitStage, Work, thread};
 
 struct Queued {

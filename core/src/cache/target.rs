@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::lookup::Lookup;
-use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
+use super::options::{WhenAway, check_value};
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::base::random;
 use crate::cache::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
-use crate::limiter::policy::MAX_PERIOD;
-use crate::lock::lease_table::{Channel, Id};
+use crate::call::hint::{AttemptId, Channel};
 use crate::metrics::{Feature, LoadCounters, LoadKind};
 use crate::op::Op;
 use crate::reactor::Cleanup;
@@ -45,12 +43,6 @@ impl Spec {
         Ok(Arc::new(Target { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
-    /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
-    pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
-        let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
-        Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
-    }
-
     /// What its calls are made for.
     pub fn feature(&self) -> Feature {
         match self.kind {
@@ -64,7 +56,7 @@ impl Spec {
     }
 
     /// What tells an attempt from all others, and for each key how early it refreshes: -ln(u) * beta.
-    pub fn draw(&self, keys: usize) -> Result<(Id, Vec<u64>)> {
+    pub fn draw(&self, keys: usize) -> Result<(AttemptId, Vec<u64>)> {
         let id = random::bytes()?;
         let luck = |bytes: [u8; 8]| {
             // From 2^-53 to 1: its logarithm is finite.
@@ -100,7 +92,7 @@ impl Target {
     }
 
     /// Stores a value (none: there is no such thing) by this lease, or none; none if that is to be kept for no time.
-    pub fn fill(&self, id: Id, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
+    pub fn fill(&self, id: AttemptId, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
         check_value(value.as_deref(), &self.shown)?;
         let Spec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
         let fresh = if value.is_some() { *fresh } else { *negative };
@@ -134,11 +126,11 @@ impl Target {
     }
 
     /// Ends the lease of an id, if it has it.
-    pub fn leave(&self, id: Id) -> Cleanup {
+    pub fn leave(&self, id: AttemptId) -> Cleanup {
         Cleanup::new(&self.spec.session, self.fail(id, 0, String::new()))
     }
 
-    pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
+    pub fn fail(&self, id: AttemptId, pause: u64, error: String) -> Fail {
         let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
         Fail {
             keys: self.keys.clone(),

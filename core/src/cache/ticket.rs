@@ -8,8 +8,8 @@ use super::options::WhenAway;
 use super::target::Target;
 use crate::base::fork::generation;
 use crate::cache::single_flight::{Fail, Seen};
+use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
-use crate::lock::lease_table::Id;
 use crate::op::{self, Op};
 use crate::reactor::Cleanup;
 
@@ -25,7 +25,7 @@ pub struct Ticket {
 
 struct Open {
     target: Arc<Target>,
-    id: Id,
+    id: AttemptId,
     /// 0: there is no lease, since Redis was away.
     token: u64,
     left: u64,
@@ -39,7 +39,7 @@ struct Open {
 impl Ticket {
     pub(super) fn new(
         target: Arc<Target>,
-        id: Id,
+        id: AttemptId,
         (token, left): (u64, u64),
         at_hand: Option<Seen>,
         here: bool,

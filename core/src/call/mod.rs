@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod args;
 pub(crate) mod breaker;
+pub(crate) mod hint;
 pub(crate) mod known;
 pub(crate) mod lua;
 pub(crate) mod operation;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::deadline::CallDeadline;
-use super::dial::{Connection, Refused, broke, next_reply, not_redis, send, unavailable};
+use super::open::{Connection, Refused, broke, next_reply, not_redis, send, unavailable};
 use super::stream::Stream;
 use crate::base::clock::ServerClock;
 use crate::base::credentials::Secret;

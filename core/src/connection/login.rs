@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::on_thread;
 use crate::base::credentials::{Asked, Password, Secret, Wanted};
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 
 /// What to log in with; another one than the server `refused`, if one was. None if there is none, or no other.
 ///

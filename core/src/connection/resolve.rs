@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::deadline::CallDeadline;
-use super::dial::on_thread;
 use crate::base::error::{Error, Result};
 use crate::base::fork::ForkCell;
+use crate::base::thread::on_thread;
 
 type Found = std::result::Result<Vec<IpAddr>, String>;
 type Lookup = fn(&str) -> io::Result<Vec<IpAddr>>;

@@ -11,13 +11,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, dial_as, on_thread};
+use super::direct::dial_as;
 use super::greeting::Role;
+use super::open::Connection;
 use super::sentinel::{self, Subscribed};
 use crate::base::endpoint::Server;
-use crate::base::endpoint::sentinels::{Place, Watched};
+use crate::base::endpoint::server::{Place, Watched};
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
+use crate::base::thread::on_thread;
 
 /// The shortest time between two questions: many processes may search at once.
 const PAUSE: Duration = Duration::from_millis(40);

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deadline::CallDeadline;
-use super::dial::{Refused, next_reply, not_redis, on_thread, open, send, unreachable};
 use super::greeting::log_in;
 use super::login;
+use super::open::{Refused, next_reply, not_redis, open, send, unreachable};
 use super::stream::Stream;
 use crate::base::credentials::{Password, Secret};
 use crate::base::endpoint::Server;
-use crate::base::endpoint::sentinels::{Ear, Place, Watched};
+use crate::base::endpoint::server::{Ear, Place, Watched};
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 use crate::call::refusal;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
 

@@ -12,15 +12,17 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::deadline::poll;
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, dial, not_redis};
-use super::stream::{Stream, poll};
+use super::dial::dial;
+use super::open::{Connection, not_redis};
+use super::stream::Stream;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
+use crate::call::hint::{AttemptId, Channel};
 use crate::call::refusal::is_unknown_command;
 use crate::call::resp::{self, Parser, ReplyLimit, Value};
-use crate::lock::lease_table::{Channel, Id};
 
 /// One that never ends is read this often before others have their turn.
 const READS_AT_ONCE: usize = 16;
@@ -69,7 +71,7 @@ pub(crate) struct Ear {
 /// What a subscription has heard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    Hint(Id),
+    Hint(AttemptId),
     /// This slot has gone to another server.
     Moved(u16),
     /// The server does not tell of this slot, and says so.
@@ -250,7 +252,13 @@ impl Subscription {
     ///
     /// # Errors
     /// `internal` if the caller was interrupted.
-    pub fn wait(&mut self, id: &Id, slot: u16, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
+    pub fn wait(
+        &mut self,
+        id: &AttemptId,
+        slot: u16,
+        until: Instant,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Heard> {
         let mut patience = CallDeadline::new(until, interrupted);
         loop {
             let mut news = Vec::new();
@@ -312,7 +320,7 @@ impl Subscription {
         let [Value::Bytes(kind), Value::Bytes(name), value] = parts else { return };
         match (kind.as_slice(), value) {
             (b"message" | b"smessage", Value::Bytes(id)) => {
-                news.extend(Id::try_from(id.as_slice()).map(News::Hint));
+                news.extend(AttemptId::try_from(id.as_slice()).map(News::Hint));
             }
             (b"ssubscribe" | b"subscribe", _) => self.on_answer(true),
             (b"sunsubscribe", _) => {

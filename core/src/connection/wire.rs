@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use super::deadline::SLICE;
-use super::dial::{Connection, not_redis};
+use super::open::{Connection, not_redis};
 use super::stream::Stream;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::denied::Recall;
 use super::holds::{ID_SIZE, Unsettled};
-use super::lease::Leasing;
+use super::prefetch::Leasing;
 use super::request_memory::{Expected, RequestMemory};
 use super::script::Transition;
 use super::spec::{Spec, described};

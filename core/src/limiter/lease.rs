@@ -3,12 +3,10 @@
 //! A call that finds none asks for more than its own cost. If Redis denies that, it asks again for its cost alone: so it
 //! is decided as if there were no leases, and nothing of what is denied stays charged.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Limiter;
-use super::at_once::KNOWN;
 use super::call::{LimiterCall, Verb};
 use super::spec::Spec;
 use crate::base::decision::{Decision, Source};
@@ -19,58 +17,6 @@ use crate::limiter::policy::Policy;
 use crate::limiter::purse::{Leftover, Owner, Taking, Turn};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-
-/// How many permits a limiter takes at once at most.
-pub(super) struct Lease {
-    /// As given; 0 if each call asks.
-    pub most: u64,
-    /// Whether it takes any: what is in memory has nothing to save.
-    takes: bool,
-}
-
-impl Lease {
-    pub fn new(most: u64, in_memory: bool) -> Lease {
-        let takes = most > 0 && !in_memory;
-        KNOWN.fetch_add(usize::from(takes), Ordering::Relaxed);
-        Lease { most, takes }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        KNOWN.fetch_sub(usize::from(self.takes), Ordering::Relaxed);
-    }
-}
-
-/// What a call about a key has to do with the permits that its process holds.
-pub(super) struct Leasing {
-    session: Arc<Session>,
-    at: Mutex<Progress>,
-}
-
-#[derive(Default)]
-struct Progress {
-    taking: Taking,
-    /// Whether Redis has denied what it asked for beside its cost: then it asks for its cost alone.
-    alone: bool,
-    /// Whether more is given back than is known to have been consumed here.
-    over: bool,
-}
-
-impl Leasing {
-    pub fn new(session: &Arc<Session>) -> Leasing {
-        Leasing { session: session.clone(), at: Mutex::default() }
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How much is asked for beside the cost.
-    pub fn more(&self) -> u64 {
-        self.progress().taking.more
-    }
-}
 
 /// Checks how many permits a limiter of this policy may take at once.
 pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use super::known::rule_name;
-use super::lease::Lease;
 use super::names::Named;
+use super::prefetch::Lease;
 use super::script::Scripts;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};

@@ -11,7 +11,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
+use crate::lock::lease_table::{Acquire, AttemptId, Grant, Outcome, PATIENCE, Queue};
 use crate::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
@@ -40,7 +40,7 @@ pub(crate) enum Next {
 /// One attempt, under an id of its own. Its handle can make no other while it lives.
 pub(crate) struct Attempt {
     pub lock: Arc<Inner>,
-    pub id: Id,
+    pub id: AttemptId,
     /// Which of the handle's attempts it is.
     pub number: u64,
     began: Instant,
@@ -159,7 +159,7 @@ impl Attempt {
     }
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
-    pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
+    pub fn ask(&mut self, instead_of: Option<AttemptId>) -> Acquire {
         let question = self.ask_once();
         let spec = &self.lock.spec;
         let can_wait = self.waits() && (self.ear.is_some() || self.is_in_memory());

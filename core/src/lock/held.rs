@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::spec::Spec;
 use crate::base::fork::generation;
-use crate::lock::lease_table::Id;
+use crate::call::hint::AttemptId;
 use crate::metrics::count_hold;
 use crate::reactor::Cleanup;
 use crate::session::holdings::Holding;
@@ -46,7 +46,7 @@ pub type LossListener = Box<dyn FnOnce() + Send>;
 /// One acquisition.
 pub(crate) struct Held {
     pub spec: Arc<Spec>,
-    pub id: Id,
+    pub id: AttemptId,
     pub token: u64,
     /// Until when it may be renewed, in the time of [`Spec::now`].
     pub renew_until: u64,
@@ -85,7 +85,7 @@ impl Holding for Held {
 }
 
 impl Held {
-    pub fn new(spec: Arc<Spec>, id: Id, token: u64, sent: u64) -> Held {
+    pub fn new(spec: Arc<Spec>, id: AttemptId, token: u64, sent: u64) -> Held {
         let ttl = spec.options.ttl;
         Held {
             id,

@@ -3,7 +3,7 @@
 use super::held::Held;
 use super::spec::Kind;
 use crate::base::error::{Error, Result};
-use crate::lock::lease_table::{ALL_PERMITS, Id};
+use crate::lock::lease_table::{ALL_PERMITS, AttemptId};
 
 /// What the text begins with. Another version begins otherwise.
 const VERSION: &str = "ql1-";
@@ -18,7 +18,7 @@ pub(super) struct Passed {
     pub kind: Kind,
     pub fair: bool,
     /// The giver's.
-    pub id: Id,
+    pub id: AttemptId,
     pub ttl: u64,
     /// For how long it may be renewed still.
     pub max_hold: u64,

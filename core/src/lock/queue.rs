@@ -11,10 +11,10 @@ use super::held::Held;
 use super::renewals::{Due, Renewals};
 use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::operation::Operation;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::Id;
 use crate::reactor::{Action, WaitStage, Work};
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
@@ -36,9 +36,9 @@ const IN_LINE: WaitStage<()> = WaitStage::Behind(());
 /// What was asked.
 enum Question {
     /// Whether the first in a line, or one who does not wait, gets it.
-    Acquire(Names, Id),
+    Acquire(Names, AttemptId),
     /// The same, and another's hold is released.
-    PassOn(Names, Id, Passing),
+    PassOn(Names, AttemptId, Passing),
     Release(Passing),
     Renew(Due),
 }
@@ -55,7 +55,7 @@ struct Passing {
 pub(crate) struct LockQueue {
     lines: HashMap<Names, VecDeque<Queued>>,
     /// Those who do not wait: they ask once, and stand in no line.
-    tries: HashMap<Id, Queued>,
+    tries: HashMap<AttemptId, Queued>,
     /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
     holders: HashMap<Names, Weak<Held>>,
     /// From how many holders on those are looked for of whom nobody told that they are gone.
@@ -103,7 +103,7 @@ impl LockQueue {
     }
 
     /// The answer for the first in a line, or for one who does not wait.
-    fn on_acquire(&mut self, names: &Names, id: &Id, answer: Result<Answer>) {
+    fn on_acquire(&mut self, names: &Names, id: &AttemptId, answer: Result<Answer>) {
         if let Some(mut waiter) = self.tries.remove(id) {
             match waiter.attempt.on_answer(answer) {
                 Next::Held(held) => {
@@ -195,7 +195,7 @@ impl LockQueue {
 
     /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
     fn leave_if(&mut self, fits: impl Fn(&Queued) -> bool, answer: impl Fn(&Queued) -> Result<Answer>) {
-        let tries: Vec<Id> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
+        let tries: Vec<AttemptId> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
         for waiter in tries.iter().filter_map(|id| self.tries.remove(id)).collect::<Vec<_>>() {
             let answer = answer(&waiter);
             self.end(waiter, answer, true);
@@ -262,7 +262,7 @@ impl LockQueue {
         self.send(names.clone(), id, exchange);
     }
 
-    fn send(&mut self, names: Names, id: Id, exchange: Exchange) {
+    fn send(&mut self, names: Names, id: AttemptId, exchange: Exchange) {
         // What asks replicas would hold up all behind it.
         let work = match exchange.is_solitary() {
             true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),

@@ -8,7 +8,7 @@ use crate::base::clock::boot_micros;
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::client::Client;
-use crate::lock::lease_table::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
+use crate::lock::lease_table::{Acquire, AttemptId, Channel, Extend, ForceRelease, Queue, Release, Who};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
@@ -154,7 +154,7 @@ impl Spec {
     }
 
     /// The question of one who does not wait, under an attempt's id.
-    pub fn question(&self, id: Id, who: Arc<[u8]>) -> Acquire {
+    pub fn question(&self, id: AttemptId, who: Arc<[u8]>) -> Acquire {
         Acquire {
             keys: self.keys.clone(),
             id,
@@ -179,7 +179,7 @@ impl Spec {
     }
 
     /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.
-    pub fn release(&self, id: Id, cancel: u64) -> Release {
+    pub fn release(&self, id: AttemptId, cancel: u64) -> Release {
         Release {
             keys: self.keys.clone(),
             id,
@@ -201,7 +201,7 @@ impl Spec {
     }
 
     /// Lengthens what an attempt has.
-    pub fn extend(&self, id: Id, ttl: u64) -> Extend {
+    pub fn extend(&self, id: AttemptId, ttl: u64) -> Extend {
         Extend { keys: self.keys.clone(), id, ttl, shown: self.shown.clone() }
     }
 }

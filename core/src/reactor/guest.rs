@@ -8,9 +8,9 @@ use std::time::Instant;
 use super::cleanup::Cleanup;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::Id;
 use crate::session::Session;
 use crate::session::call::Task;
 use crate::session::exchange::Exchange;
@@ -34,7 +34,7 @@ pub(crate) trait Guest: Any + Send {
     /// The subscription in a slot has gone.
     fn on_subscription_lost(&mut self, slot: u16);
     /// A hint has come.
-    fn on_hint(&mut self, id: &Id);
+    fn on_hint(&mut self, id: &AttemptId);
     /// The answer to what it asked under this number.
     fn on_answer(&mut self, number: u64, answer: Result<Answer>);
     /// Does what is due.

@@ -17,9 +17,9 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::Id;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
@@ -162,7 +162,7 @@ impl Reactor {
     }
 
     /// Hints have come on a client's subscription.
-    fn on_hints(&mut self, client: u64, hints: &[Id]) {
+    fn on_hints(&mut self, client: u64, hints: &[AttemptId]) {
         self.each_of(client, |guest| hints.iter().for_each(|id| guest.on_hint(id)));
     }
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::Reactor;
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 use crate::connection::deadline::CallDeadline;
-use crate::connection::dial::on_thread;
 use crate::connection::subscription::{Ear, News, Subscription};
 use crate::session::Session;
 use crate::session::node::Node;

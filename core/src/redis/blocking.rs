@@ -8,7 +8,7 @@ use crate::call::answer::Answer;
 use crate::call::refusal;
 use crate::call::resp::{ReplyLimit, Value};
 use crate::connection::deadline::{interruption, sleep_until};
-use crate::connection::dial::not_redis;
+use crate::connection::open::not_redis;
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::exchange::{Exchange, Step};
 

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::fork::generation;
+use crate::call::hint::AttemptId;
 use crate::connection::deadline::{CallDeadline, SLICE, interruption, sleep_until};
 use crate::connection::subscription::{Ear, Heard, Subscription};
-use crate::lock::lease_table::Id;
 use crate::session::Session;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
@@ -111,7 +111,7 @@ impl HintWait {
     ///
     /// # Errors
     /// As [`listen`](HintWait::listen); `internal` if the caller was interrupted.
-    pub fn rest(&mut self, topic: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+    pub fn rest(&mut self, topic: &AttemptId, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
         let Some(subscription) = &mut self.subscription else { return sleep_until(until, interrupted) };
         match subscription.wait(topic, self.slot, until, interrupted)? {
             Heard::Hint | Heard::Nothing => Ok(()),

@@ -12,7 +12,7 @@ use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::resp::{Parser, ReplyLimit, Value, recycle};
-use crate::connection::dial::Connection;
+use crate::connection::open::Connection;
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step, bundled};
 use crate::session::node::Node;

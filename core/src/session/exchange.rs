@@ -5,6 +5,7 @@
 
 mod acks;
 pub(crate) mod bundled;
+mod detour;
 mod encoding;
 mod fallback;
 mod redirected;
@@ -14,7 +15,7 @@ mod stand_in;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::stand_in::{Detour, StandsFor, Why};
+use self::detour::{Detour, StandsFor, Why};
 use crate::base::clock::{ServerClock, sleep_for};
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
@@ -32,6 +33,8 @@ use crate::session::route::Way;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// A wait without end in sight is cut at a century: `Instant` cannot hold much more.
+const LONGEST_WAIT: Duration = Duration::from_secs(36_500 * 86_400);
 
 /// What the driver does next.
 pub(crate) enum Step {
@@ -91,9 +94,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub fn new(session: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
-        // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
-        let latest = Duration::from_micros(crate::limiter::policy::MAX_PERIOD);
-        let wait_until = wait.map(|w| now + w.min(latest));
+        let wait_until = wait.map(|w| now + w.min(LONGEST_WAIT));
         Exchange {
             timeout: session.timeout,
             deadline: now + session.timeout,

@@ -8,11 +8,11 @@ use super::cluster::slot::{put_into, slot_of};
 use super::node::Node;
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
+use crate::call::hint::{Channel, SHARDED};
 use crate::call::refusal::Redirect;
 use crate::connection::deadline::{CallDeadline, interruption};
 use crate::connection::subscription::{Ear, News, Subscription, new_channel};
 use crate::connection::wire::Broken;
-use crate::lock::lease_table::{Channel, SHARDED};
 
 /// So many servers are asked who sends messages of a slot; each sends on to the next.
 const HOPS: u32 = 4;

@@ -4,6 +4,7 @@ mod close;
 mod extend;
 mod id;
 mod ledger;
+mod ledger_entry;
 mod open;
 mod options;
 mod request_memory;
@@ -29,7 +30,7 @@ use extend::Extend;
 use id::Hold;
 pub(crate) use id::Id;
 use ledger::ReadLedger;
-pub use ledger::{LedgerEntry, LedgerKind};
+pub use ledger_entry::{LedgerEntry, LedgerKind};
 use open::Open;
 pub use options::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, MAX_HOLD, MAX_LEDGER_CAP, MAX_PAGE, MAX_PRIZE_BYTES,

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::id::{Hold, Id};
-use super::ledger::{LedgerEntry, LedgerKind};
+use super::ledger_entry::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
 use super::{Target, id};
 use crate::base::error::{Result, wrong_type};
@@ -21,6 +21,8 @@ pub(super) const HOLDS: usize = 256;
 pub(super) fn step_of(sales: usize) -> usize {
     (HOLDS / sales.max(1)).clamp(2, STEP)
 }
+/// How often a call looks for more that is over, for all its stocks together.
+pub(super) const ROUNDS: u64 = 16;
 /// No time: later than all others.
 pub(super) const NEVER: u64 = EXACT;
 

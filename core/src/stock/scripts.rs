@@ -1,6 +1,6 @@
 //! The scripts of stocks, and what each is put together from.
 
-use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale, take};
+use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale};
 use crate::call::lua::{Constants, TEST_TTL};
 use crate::call::script::NamedScript;
 
@@ -14,7 +14,7 @@ const CONSTANTS: &Constants = &[
     ("STEP", sale::STEP as u64),
     ("PRIZES", MAX_PRIZES_MOVED),
     ("PRIZES_OF_A_TAKE", MAX_PRIZES_OF_A_TAKE),
-    ("ROUNDS", take::ROUNDS),
+    ("ROUNDS", sale::ROUNDS),
     ("TEST_TTL", TEST_TTL),
 ];
 const FORM: &str = include_str!("form.lua");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::id::Hold;
-use super::ledger::LedgerKind;
+use super::ledger_entry::LedgerKind;
 use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
 use super::scripts::SETTLE;

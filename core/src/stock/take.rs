@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
 use super::request_memory::RequestMemory;
-use super::sale::{self, Budget, Sale, step_of};
+use super::sale::{self, Budget, ROUNDS, Sale, step_of};
 use super::scripts::{TAKE, TAKE_ALL, TAKE_ONCE};
 use super::{StockReservation, Target, refused};
 use crate::base::error::Code;
@@ -98,9 +98,6 @@ struct Item {
     /// Where it was among those given.
     given_at: usize,
 }
-
-/// How often a call looks for more that is over, for all its stocks together.
-pub(super) const ROUNDS: u64 = 16;
 
 /// What a call has done for its decisions.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use crate::op::Op;
 use crate::lock::lease_table::Inspection;
 pub use crate::lock::lease_table::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
 pub use crate::lock::lease_table::{
-    Acquire, Adopt, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release,
+    Acquire, Adopt, AttemptId, Channel, Extend, ForceRelease, Grant, Inspect, Outcome, Queue, Release,
 };
 
 /// One try to acquire.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{TlsFiles, decoded};
+use super::server::TlsFiles;
 use crate::base::credentials::{Password, PasswordProvider, Secret};
+use crate::base::url::decoded;
 
 /// What an operator sees of our connections unless told otherwise.
 const CLIENT_NAME: &str = "quotalock";

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Options, Server, TrustedHosts, host_and_port};
+use super::options::Options;
+use super::server::Server;
+use super::trusted::TrustedHosts;
+use crate::base::url::host_and_port;
 
 /// Servers of one cluster, of which any tells of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]

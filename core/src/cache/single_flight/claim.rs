@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
+use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
-use crate::lock::lease_table::Id;
 use crate::metrics::{LoadCounters, LoadResult};
 
 /// Stores a value if there is none and nobody is making one.
@@ -15,7 +15,7 @@ pub struct Claim {
     /// The Redis key.
     pub key: Vec<u8>,
     /// Of the caller's attempt: a repeated call has the same, and no other attempt ever has.
-    pub id: Id,
+    pub id: AttemptId,
     /// How long the claim lasts in microseconds, at most [`MAX_FRESH`](super::MAX_FRESH).
     pub ttl: u64,
     /// What the others are told; none is nothing.

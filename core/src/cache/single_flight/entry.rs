@@ -1,11 +1,15 @@
-//! An entry: twin of `{codec,lease}.lua`.
+//! An entry, and its stored form: twin of `{codec,lease}.lua`.
 
-use super::{GOOD, HEADER, MAX_LEASE, codec};
+use super::{GOOD, HEADER, MAX_LEASE};
 use crate::base::clock::clamp;
 use crate::base::error::Result;
+use crate::call::hint::AttemptId;
+use crate::call::lua::EXACT;
 use crate::call::space::Space;
-use crate::lock::lease_table::Id;
 
+const MAGIC: &[u8] = b"QC\x01";
+/// Lengths are less.
+pub(super) const LONG: u64 = 1 << 49;
 /// A key is kept so many milliseconds longer than anything in it counts.
 pub(super) const SLACK_MS: u64 = 60_000;
 
@@ -40,7 +44,7 @@ impl Kind {
 pub(super) struct Entry {
     pub kind: Kind,
     /// Who has the lease, or has claimed the value.
-    pub owner: Id,
+    pub owner: AttemptId,
     /// The token of what was last stored or forgotten.
     pub version: u64,
     /// The last token given; that of the lease, if there is one.
@@ -76,7 +80,7 @@ impl Entry {
 
     /// Reads a value of so many bytes, of which these are the first, and brings it to now; none if it is not ours.
     pub fn read(value: &[u8], length: usize, now: u64) -> Option<Entry> {
-        let mut entry = codec::decode(value, length)?;
+        let mut entry = decode(value, length)?;
         let deadline = now + entry.ttl;
         entry.dirty = clamp(&mut entry.made, now)
             | clamp(&mut entry.deadline, deadline)
@@ -114,13 +118,13 @@ impl Entry {
     }
 
     /// Whether an id has the lease.
-    pub fn loads(&self, id: &Id, now: u64) -> bool {
+    pub fn loads(&self, id: &AttemptId, now: u64) -> bool {
         self.is_leased(now) && self.owner == *id
     }
 
     /// Ends the lease of one who has used its token.
     pub fn end_lease(&mut self) {
-        (self.owner, self.deadline, self.ttl) = (Id::default(), 0, 0);
+        (self.owner, self.deadline, self.ttl) = (AttemptId::default(), 0, 0);
     }
 
     /// Takes the lease from one who may still use its token.
@@ -153,11 +157,57 @@ impl Entry {
 
     /// Writes the header, and the payload if there is a new one.
     pub fn save(&self, space: &mut dyn Space, key: &[u8], payload: Option<&[u8]>, now: u64) {
-        let header = codec::encode(self);
+        let header = encode(self);
         if payload.is_some() || self.whole {
             space.set(key, [&header, payload.unwrap_or_default()].concat(), self.memory(now));
         } else {
             space.set_range(key, 0, &header, self.memory(now));
         }
     }
+}
+
+/// The entry that a value of so many bytes says, of which these are the first; none if it is not ours.
+fn decode(value: &[u8], length: usize) -> Option<Entry> {
+    let rest = value.get(..HEADER)?.strip_prefix(MAGIC)?;
+    let (kind, rest) = rest.split_first()?;
+    let (owner, rest) = rest.split_first_chunk()?;
+    let mut numbers = rest.chunks_exact(8).map_while(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
+    let mut next = || numbers.next();
+    let entry = Entry {
+        kind: Kind::of(*kind)?,
+        owner: *owner,
+        version: next()?,
+        last: next()?,
+        made: next()?,
+        fresh: next()?,
+        stale: next()?,
+        delta: next()?,
+        deadline: next()?,
+        ttl: next()?,
+        failed: next()?,
+        pause: next()?,
+        guard: next()?,
+        size: next()?,
+        whole: false,
+        dirty: false,
+    };
+    let Entry { version, last, made, deadline, failed, guard, .. } = entry;
+    let Entry { fresh, stale, delta, ttl, pause, .. } = entry;
+    let times_fit = [version, last, made, deadline, failed, guard].iter().all(|time| *time < EXACT);
+    let lengths_fit = [fresh, stale, delta, ttl, pause].iter().all(|length| *length < LONG);
+    let size_fits = length.checked_sub(HEADER).is_some_and(|size| entry.size == size as u64);
+    (times_fit && lengths_fit && size_fits).then_some(entry)
+}
+
+/// The header that says an entry.
+pub(super) fn encode(entry: &Entry) -> Vec<u8> {
+    let mut header = Vec::with_capacity(HEADER);
+    header.extend_from_slice(MAGIC);
+    header.push(entry.kind as u8);
+    header.extend_from_slice(&entry.owner);
+    let Entry { version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size, .. } = *entry;
+    for number in [version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size] {
+        header.extend_from_slice(&number.to_le_bytes());
+    }
+    header
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{FAIL, Keys, part_with_room, wake};
+use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
-use crate::lock::lease_table::Id;
 
 /// Ends the lease of an id, whose error may be remembered for a while. Answers whether it had the lease.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Fail {
     /// The Redis keys.
     pub keys: Keys,
     /// Whose lease ends.
-    pub id: Id,
+    pub id: AttemptId,
     /// For how long the error is remembered, in microseconds; 0: it is not.
     pub pause: u64,
     /// The error.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
-use super::{FILL, GOOD, Keys, codec, part_with_room, wake};
+use super::{FILL, GOOD, Keys, entry, part_with_room, wake};
+use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
-use crate::lock::lease_table::Id;
 
 /// Stores a value, unless something newer was stored or forgotten since its token was given. Answers whether it is stored.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct Fill {
     /// The Redis keys.
     pub keys: Keys,
     /// Whose lease ends.
-    pub id: Id,
+    pub id: AttemptId,
     /// The token of the load; none for a value that is newer than all before it. 0 is that of no lease, and stores nothing.
     pub token: Option<u64>,
     /// The ttl of leases in microseconds.
@@ -88,7 +88,7 @@ impl Operation for Fill {
             entry.become_new(self.kind(), (self.fresh, self.stale), self.payload().len(), now);
             (entry.version, entry.last) = (token, entry.last.max(token));
             if self.token.is_some() {
-                entry.delta = now.saturating_sub(token).min(codec::LONG - 1);
+                entry.delta = now.saturating_sub(token).min(entry::LONG - 1);
             }
             entry.save(space, key, Some(self.payload()), now);
         } else if ended || entry.dirty {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Kind};
 use super::{Keys, LOOK, MOST_PAYLOAD, register, take_bytes};
+use crate::call::hint::{AttemptId, Channel};
 use crate::call::prelude::*;
-use crate::lock::lease_table::{Channel, Id};
 
 /// Fields of a reply about one entry.
 const FIELDS: usize = 7;
@@ -28,7 +28,7 @@ pub struct Look {
     /// The Redis keys of each entry, each once.
     pub entries: Arc<[Keys]>,
     /// Of the caller's attempt: all its looks have the same, and no other attempt ever has.
-    pub id: Id,
+    pub id: AttemptId,
     /// How long a lease lasts in microseconds, at most [`MAX_LEASE`](super::MAX_LEASE); 0 to look only.
     pub ttl: u64,
     /// Where the caller listens; none if it does not wait.
@@ -104,7 +104,7 @@ impl Look {
     pub(crate) fn only(entries: Arc<[Keys]>, shown: Arc<str>, feature: Feature) -> Look {
         Look {
             entries,
-            id: Id::default(),
+            id: AttemptId::default(),
             ttl: 0,
             channel: None,
             luck: Vec::new(),

@@ -2,7 +2,6 @@
 //! lease to make one. A cache and `once` are made of it. See ADR 12.
 
 mod claim;
-mod codec;
 mod entry;
 mod fail;
 mod fill;
@@ -12,12 +11,12 @@ mod stored;
 
 use crate::base::error::Result;
 use crate::call::args::Args;
+use crate::call::hint::{Channel, SHARDED, TELL};
 use crate::call::lua::{Constants, EXACT};
 use crate::call::operation::odd_reply;
 use crate::call::resp::{self, Value};
 use crate::call::script::NamedScript;
 use crate::call::space::Space;
-use crate::lock::lease_table::{Channel, SHARDED, TELL};
 
 use entry::Kind;
 
@@ -102,7 +101,7 @@ fn take_bytes(fields: &mut [Value], at: usize) -> Result<Vec<u8>> {
 /// The numbers that the scripts and the twins know by a name.
 const CONSTANTS: &Constants = &[
     ("EXACT", EXACT),
-    ("LONG", codec::LONG),
+    ("LONG", entry::LONG),
     ("HEADER", HEADER as u64),
     // What is read at once: the header, and the payload if it is short.
     ("PIECE", 4_096),

@@ -8,7 +8,7 @@ use crate::base::endpoint::Endpoint;
 
 const SLOT: u16 = 42;
 const CHANNEL: Channel = *b"s23456789abcdef0";
-const HINT: Id = *b"0123456789abcdef";
+const HINT: AttemptId = *b"0123456789abcdef";
 
 /// A server that answers as it is told, and what it was sent. Each answer to a subscription is made by its command.
 struct Bench {

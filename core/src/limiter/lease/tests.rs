@@ -1,6 +1,7 @@
 use super::*;
 use crate::client::{Client, Options};
 use crate::limiter::LimiterOptions;
+use crate::limiter::prefetch::Leasing;
 
 const START: u64 = 1_700_000_000_000_000;
 

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::looped;
-use crate::call::lua::replace_names;
+use crate::call::lua::{is_lower, replace_names};
 use crate::limiter::algorithm::{ALL, Algorithm, Definition};
 use crate::limiter::codec::{self, LOG_SIZE, MAGIC};
 use crate::limiter::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
@@ -341,11 +341,6 @@ impl Names {
         };
         Some(written.into())
     }
-}
-
-/// Whether a name is a rule's own, and says nothing of it.
-pub(super) fn is_lower(stem: &str) -> bool {
-    !stem.contains(|c: char| c.is_ascii_uppercase())
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::compose::is_lower;
-use crate::call::lua::is_name;
+use crate::call::lua::{is_lower, is_name};
 use crate::limiter::algorithm::{ALL, Definition};
 use crate::limiter::codec;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::table::{Held, Table, Waiter, waits_in_order};
-use super::{ACQUIRE, Channel, HEARTBEAT, Id, MOST_HOLDERS, MOST_WAITERS, Queue, load_all, save};
+use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, Queue, load_all, save};
 use crate::call::prelude::*;
 
 pub(super) const REFUSED: u64 = 0;
@@ -16,7 +16,7 @@ pub struct Acquire {
     /// The whole Redis keys of the tables, each once.
     pub keys: Arc<[Vec<u8>]>,
     /// Of the attempt: all its tries have the same, and no other attempt ever has.
-    pub id: Id,
+    pub id: AttemptId,
     /// How long the lease lasts, in microseconds from now by the server's clock.
     pub ttl: u64,
     /// A token that this one must exceed, at most [`MAX_FLOOR`](super::MAX_FLOOR).
@@ -34,7 +34,7 @@ pub struct Acquire {
     /// Who wants to hold, for people; at most [`MAX_WHO_BYTES`](super::MAX_WHO_BYTES).
     pub who: Arc<[u8]>,
     /// A holder to release first. Then it is granted only if nobody waits who came before.
-    pub instead_of: Option<Id>,
+    pub instead_of: Option<AttemptId>,
     /// For how many microseconds it has waited; a table that knows of more goes by that.
     pub waited: u64,
     /// The token that it has on other servers; 0 gets it a new one.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ADOPT, Id, load_all, save};
+use super::{ADOPT, AttemptId, load_all, save};
 use crate::call::prelude::*;
 
 /// Gives the lease of an id to another id, in every table, or in none, and lengthens it. Answers the token; none if the id
@@ -12,9 +12,9 @@ pub struct Adopt {
     /// The whole Redis keys of the tables, each once.
     pub keys: Arc<[Vec<u8>]>,
     /// Who hands over.
-    pub id: Id,
+    pub id: AttemptId,
     /// Who takes over.
-    pub heir: Id,
+    pub heir: AttemptId,
     /// How long the lease lasts at least, in microseconds from now by the server's clock.
     pub ttl: u64,
     /// Whether it ends then even if that is sooner.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{EXTEND, Id, load_all, save};
+use super::{AttemptId, EXTEND, load_all, save};
 use crate::call::prelude::*;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
@@ -11,7 +11,7 @@ pub struct Extend {
     /// The whole Redis keys of the tables, each once.
     pub keys: Arc<[Vec<u8>]>,
     /// Of the attempt that was granted.
-    pub id: Id,
+    pub id: AttemptId,
     /// How long the lease lasts at least, in microseconds from now by the server's clock.
     pub ttl: u64,
     /// What it is about, for messages.

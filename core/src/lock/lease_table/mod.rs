@@ -4,7 +4,6 @@
 
 mod acquire;
 mod adopt;
-mod codec;
 mod extend;
 mod force_release;
 mod inspect;
@@ -16,6 +15,8 @@ mod tests;
 mod who;
 
 use crate::base::error::Result;
+pub use crate::call::hint::{AttemptId, Channel};
+use crate::call::hint::{SHARDED, TELL};
 use crate::call::lua::{Constants, EXACT};
 use crate::call::script::NamedScript;
 use crate::call::space::Space;
@@ -53,14 +54,6 @@ pub const MAX_FLOOR: u64 = 1 << 52;
 /// The most bytes of who holds.
 pub const MAX_WHO_BYTES: usize = 256;
 
-/// What tells one attempt to acquire from all others.
-pub type Id = [u8; 16];
-/// What a waiter listens at, without the prefix of all channels.
-pub type Channel = [u8; 16];
-
-/// What a channel begins with whose listener hears sharded messages: no other one does, and both sides see it.
-pub(crate) const SHARDED: u8 = b's';
-
 /// How a caller waits if it is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -75,13 +68,13 @@ pub enum Queue {
 }
 
 /// Reads the tables of all keys, without the holder that leaves.
-fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&Id>) -> Result<Vec<Table>> {
+fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&AttemptId>) -> Result<Vec<Table>> {
     keys.iter().map(|key| Ok(Table::load(space.get(key)?, now, leaving))).collect()
 }
 
 /// Writes a table and tells the waiters that were found for its permits.
 fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usize], wake_prefix: &[u8]) {
-    space.set(key, codec::encode(table), table.memory(now));
+    space.set(key, table::encode(table), table.memory(now));
     for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
         space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);
     }
@@ -91,11 +84,11 @@ fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usiz
 const CONSTANTS: &Constants = &[
     ("EXACT", EXACT),
     ("SHARDED", SHARDED as u64),
-    ("HEAD", codec::HEAD as u64),
-    ("TOMBSTONE", codec::TOMBSTONE_SIZE as u64),
-    ("WAITER", codec::WAITER_SIZE as u64),
-    ("HOLDER", codec::HOLDER_SIZE as u64),
-    ("TOLD", codec::TOLD as u64),
+    ("HEAD", table::HEAD as u64),
+    ("TOMBSTONE", table::TOMBSTONE_SIZE as u64),
+    ("WAITER", table::WAITER_SIZE as u64),
+    ("HOLDER", table::HOLDER_SIZE as u64),
+    ("TOLD", table::TOLD as u64),
     ("HEARTBEAT", HEARTBEAT),
     ("RIGHT_OF_WAY", RIGHT_OF_WAY),
     ("PATIENCE", PATIENCE),
@@ -114,8 +107,6 @@ const FIND: &str = include_str!("find.lua");
 const PLACE: &str = include_str!("place.lua");
 const RENEW: &str = include_str!("renew.lua");
 const SAVE: &str = include_str!("save.lua");
-/// How waiters are told, of locks and of entries alike.
-pub(crate) const TELL: &str = include_str!("../../call/tell.lua");
 const WAKE: &str = include_str!("wake.lua");
 
 const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Id, RELEASE, load_all, save};
+use super::{AttemptId, RELEASE, load_all, save};
 use crate::call::prelude::*;
 
 /// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
@@ -11,7 +11,7 @@ pub struct Release {
     /// The whole Redis keys of the tables, each once.
     pub keys: Arc<[Vec<u8>]>,
     /// Of the attempt.
-    pub id: Id,
+    pub id: AttemptId,
     /// For how many microseconds an acquire of this id that comes later is refused, at most
     /// [`LONGEST_TOMBSTONE`](super::LONGEST_TOMBSTONE); 0: it is not.
     pub cancel: u64,

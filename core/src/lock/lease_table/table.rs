@@ -1,21 +1,35 @@
-//! A table of leases: twin of `{codec,load,find,place,renew,save,wake}.lua`.
+//! A table of leases, and its stored form: twin of `{codec,load,find,place,renew,save,wake}.lua`.
 
 use std::collections::VecDeque;
 
-use super::{Channel, HEARTBEAT, Id, LONGEST_TOMBSTONE, MOST_TOMBSTONES, PATIENCE, RIGHT_OF_WAY, TABLE_MEMORY, codec};
+use super::{
+    AttemptId, Channel, HEARTBEAT, LONGEST_TOMBSTONE, MOST_TOMBSTONES, MOST_WAITERS, PATIENCE, RIGHT_OF_WAY,
+    TABLE_MEMORY,
+};
 use crate::base::clock::clamp;
+use crate::call::lua::EXACT;
+
+const MAGIC: &[u8] = b"QK\x01";
+/// The bytes before the first record.
+pub(super) const HEAD: usize = 17;
+/// The bytes of a record, of a holder without who it is.
+pub(super) const TOMBSTONE_SIZE: usize = 24;
+pub(super) const WAITER_SIZE: usize = 53;
+pub(super) const HOLDER_SIZE: usize = 54;
+/// What is added to how a waiter waits once it was told.
+pub(super) const TOLD: u8 = 128;
 
 /// An id that was cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tombstone {
-    pub id: Id,
+    pub id: AttemptId,
     pub until: u64,
 }
 
 /// One who waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Waiter {
-    pub id: Id,
+    pub id: AttemptId,
     pub until: u64,
     pub since: u64,
     pub weight: u64,
@@ -46,7 +60,7 @@ pub(super) fn waits_in_order(fair: bool, since: u64, now: u64) -> bool {
 /// One who holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Held {
-    pub id: Id,
+    pub id: AttemptId,
     pub deadline: u64,
     pub ttl: u64,
     pub token: u64,
@@ -73,8 +87,8 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads a value and brings it to now, without the holder that leaves.
-    pub fn load(value: Option<&[u8]>, now: u64, leaving: Option<&Id>) -> Table {
-        let mut table = match value.map(codec::decode) {
+    pub fn load(value: Option<&[u8]>, now: u64, leaving: Option<&AttemptId>) -> Table {
+        let mut table = match value.map(decode) {
             Some(Some(table)) => table,
             Some(None) => Table { foreign: true, ..Table::default() },
             None => Table::default(),
@@ -115,21 +129,21 @@ impl Table {
         self.holders.iter().map(|held| held.weight).sum()
     }
 
-    pub fn is_cancelled(&self, id: &Id) -> bool {
+    pub fn is_cancelled(&self, id: &AttemptId) -> bool {
         self.tombstones.iter().any(|tombstone| tombstone.id == *id)
     }
 
-    pub fn holding(&self, id: &Id) -> Option<usize> {
+    pub fn holding(&self, id: &AttemptId) -> Option<usize> {
         self.holders.iter().position(|held| held.id == *id)
     }
 
-    pub fn waiting(&self, id: &Id) -> Option<usize> {
+    pub fn waiting(&self, id: &AttemptId) -> Option<usize> {
         self.waiters.iter().position(|waiter| waiter.id == *id)
     }
 
     /// Where a waiter belongs: behind the last who came before it. What came in one microsecond is told apart by its id, so
     /// the order is the same in all tables, and no two can each wait for the other's turn.
-    pub fn place(&self, since: u64, id: &Id) -> usize {
+    pub fn place(&self, since: u64, id: &AttemptId) -> usize {
         let came_before = |waiter: &Waiter| (waiter.since, &waiter.id) < (since, id);
         self.waiters.iter().rposition(came_before).map_or(0, |last| last + 1)
     }
@@ -153,7 +167,7 @@ impl Table {
     }
 
     /// Refuses an id from now on.
-    pub fn bury(&mut self, id: Id, until: u64) {
+    pub fn bury(&mut self, id: AttemptId, until: u64) {
         if let Some(at) = self.tombstones.iter().position(|tombstone| tombstone.id == id) {
             self.tombstones.remove(at);
         } else if self.tombstones.len() >= MOST_TOMBSTONES {
@@ -190,5 +204,88 @@ impl Table {
         }
         told.sort_unstable();
         told
+    }
+}
+
+/// The table that a value says; none if it is not ours.
+pub(super) fn decode(value: &[u8]) -> Option<Table> {
+    let mut rest = Bytes(value.strip_prefix(MAGIC)?);
+    let mut table = Table { last: rest.exact()?, ..Table::default() };
+    let (tombstones, waiters) = (u32::from_le_bytes(rest.take()?) as usize, u16::from_le_bytes(rest.take()?));
+    let crowded = tombstones > TOMBSTONE_SIZE * MOST_TOMBSTONES || usize::from(waiters) > MOST_WAITERS;
+    if crowded || tombstones % TOMBSTONE_SIZE != 0 {
+        return None;
+    }
+    for _ in 0..tombstones / TOMBSTONE_SIZE {
+        table.tombstones.push_back(Tombstone { id: rest.take()?, until: u64::from_le_bytes(rest.take()?) });
+    }
+    for _ in 0..waiters {
+        let (id, until, since, weight) = (rest.take()?, rest.exact()?, rest.exact()?, rest.weight()?);
+        let [how] = rest.take()?;
+        let (told, fair) = (how & TOLD != 0, how & !TOLD == 2);
+        if !fair && how & !TOLD != 1 {
+            return None;
+        }
+        table.waiters.push(Waiter { id, until, since, weight, fair, told, channel: rest.take()? });
+    }
+    while !rest.0.is_empty() {
+        let id = rest.take()?;
+        let (deadline, ttl, token, since) = (rest.exact()?, rest.exact()?, rest.exact()?, rest.exact()?);
+        let (weight, size) = (rest.weight()?, u16::from_le_bytes(rest.take()?));
+        let (who, others) = rest.0.split_at_checked(size.into())?;
+        rest.0 = others;
+        table.holders.push(Held { id, deadline, ttl, token, since, weight, who: who.to_vec() });
+    }
+    Some(table)
+}
+
+/// The value that says a table.
+pub(super) fn encode(table: &Table) -> Vec<u8> {
+    let mut value = MAGIC.to_vec();
+    put(&mut value, &[table.last]);
+    value.extend_from_slice(&((table.tombstones.len() * TOMBSTONE_SIZE) as u32).to_le_bytes());
+    value.extend_from_slice(&(table.waiters.len() as u16).to_le_bytes());
+    for tombstone in &table.tombstones {
+        value.extend_from_slice(&tombstone.id);
+        put(&mut value, &[tombstone.until]);
+    }
+    for waiter in &table.waiters {
+        value.extend_from_slice(&waiter.id);
+        put(&mut value, &[waiter.until, waiter.since]);
+        value.extend_from_slice(&(waiter.weight as u32).to_le_bytes());
+        value.push(if waiter.fair { 2 } else { 1 } | if waiter.told { TOLD } else { 0 });
+        value.extend_from_slice(&waiter.channel);
+    }
+    for held in &table.holders {
+        value.extend_from_slice(&held.id);
+        put(&mut value, &[held.deadline, held.ttl, held.token, held.since]);
+        value.extend_from_slice(&(held.weight as u32).to_le_bytes());
+        value.extend_from_slice(&(held.who.len() as u16).to_le_bytes());
+        value.extend_from_slice(&held.who);
+    }
+    value
+}
+
+fn put(value: &mut Vec<u8>, numbers: &[u64]) {
+    numbers.iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
+}
+
+/// What is left to be read.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    /// A number that scripts can count exactly.
+    fn exact(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take()?)).filter(|n| *n < EXACT)
+    }
+
+    fn weight(&mut self) -> Option<u64> {
+        Some(u32::from_le_bytes(self.take()?).into())
     }
 }

@@ -9,7 +9,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
 use crate::connection::subscription::Ear;
-use crate::lock::lease_table::{Grant, Id, Outcome};
+use crate::lock::lease_table::{AttemptId, Grant, Outcome};
 use crate::reactor::{Action, Guest, Need, WaitStage};
 
 impl Guest for LockQueue {
@@ -53,7 +53,7 @@ impl Guest for LockQueue {
         self.ears.remove(&slot);
     }
 
-    fn on_hint(&mut self, id: &Id) {
+    fn on_hint(&mut self, id: &AttemptId) {
         for names in self.lines_where(|waiter| waiter.attempt.id == *id) {
             let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut);
             if first.is_some_and(|first| first.stage.on_hint()) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::stand_in::Why;
+use super::detour::Why;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::{Code, Error};
 use crate::call::refusal::{self, Refusal};

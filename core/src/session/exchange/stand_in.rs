@@ -4,61 +4,18 @@
 //! others are asked: they get the call itself. A replica that was promoted executes it, any other server that sees the majority
 //! names the primary, and one that is cut off too says so, and the next one is asked.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::detour::{Detour, StandsFor, Why};
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::Error;
-use crate::call::refusal_breaker::{Pass, Scope};
-use crate::session::node::Node;
+use crate::call::refusal_breaker::Pass;
 
 /// So many servers are asked at most before a call pauses, or ends.
 const MOST: usize = 4;
 
 /// So often a call follows a redirection for one time only to a server that cannot be reached.
 const ASKS: u32 = 3;
-
-/// The primary in whose place another server is asked.
-pub(super) struct StandsFor {
-    pub primary: Arc<Node>,
-    /// What the call comes to if nobody knows better.
-    pub error: Error,
-    pub why: Why,
-}
-
-/// What came of asking other servers: rare, and so not part of each call.
-#[derive(Default)]
-pub(super) struct Detour {
-    /// The primary in whose place another server is asked, if one is.
-    pub stands_for: Option<StandsFor>,
-    /// The numbers of the servers that were asked so since the start.
-    asked: Vec<u64>,
-    /// The servers that have sent it on since the start, and what to say of that once so many have that it goes round.
-    pub trail: Vec<Arc<Node>>,
-    pub round: Option<Box<str>>,
-    /// How often it was sent on to a server, for this time only, that could not be reached.
-    asked_in_vain: u32,
-}
-
-impl Detour {
-    /// The call starts again.
-    pub fn begin(&mut self) {
-        self.stands_for = None;
-        self.asked.clear();
-        self.trail.clear();
-    }
-}
-
-/// Why another server is asked.
-#[derive(Clone, Copy)]
-pub(super) enum Why {
-    /// There is no connection to the primary.
-    Away,
-    /// It has just refused this call, which was sent so.
-    Refused(Scope, Pass),
-    /// It refused calls a moment ago, and was not asked again.
-    RefusedOthers,
-}
 
 impl Exchange {
     pub(super) fn detour(&mut self) -> &mut Detour {

@@ -12,7 +12,7 @@ impl Values {
         let value = |size: &usize| {
             let mut entry = Entry::default();
             entry.become_new(Kind::Value, (60_000_000, 0), *size, NOW);
-            [super::super::codec::encode(&entry), vec![b'x'; *size]].concat()
+            [super::super::entry::encode(&entry), vec![b'x'; *size]].concat()
         };
         Values(sizes.iter().enumerate().map(|(at, size)| (vec![at as u8], value(size))).collect())
     }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use super::table::{Table, Waiter};
 use super::{
-    ALL_PERMITS, Acquire, Extend, ForceRelease, Grant, HEARTBEAT, Id, Inspect, Inspection, LONGEST_TOMBSTONE,
-    MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, codec,
+    ALL_PERMITS, Acquire, AttemptId, Extend, ForceRelease, Grant, HEARTBEAT, Inspect, Inspection, LONGEST_TOMBSTONE,
+    MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, table,
 };
 use super::{PATIENCE, RIGHT_OF_WAY};
 use crate::base::decision::Source;
@@ -23,10 +23,10 @@ use crate::memory::store::MemoryStore;
 const START: u64 = 1_700_000_000_000_000;
 const SECOND: u64 = 1_000_000;
 const TTL: u64 = 10 * SECOND;
-const A: Id = [1; 16];
-const B: Id = [2; 16];
-const C: Id = [3; 16];
-const D: Id = [4; 16];
+const A: AttemptId = [1; 16];
+const B: AttemptId = [2; 16];
+const C: AttemptId = [3; 16];
+const D: AttemptId = [4; 16];
 
 /// Tables of one kind of lock in a time of their own.
 struct Locks {
@@ -52,7 +52,7 @@ impl Locks {
         operation.decode(&reply[2..], Source::Memory).unwrap()
     }
 
-    fn call(&self, id: Id) -> Acquire {
+    fn call(&self, id: AttemptId) -> Acquire {
         Acquire {
             keys: self.keys.clone(),
             id,
@@ -82,29 +82,29 @@ impl Locks {
         Some(token)
     }
 
-    fn acquire(&self, id: Id) -> Option<u64> {
+    fn acquire(&self, id: AttemptId) -> Option<u64> {
         self.take(self.call(id))
     }
 
-    fn wait(&self, id: Id, queue: Queue) -> Option<u64> {
+    fn wait(&self, id: AttemptId, queue: Queue) -> Option<u64> {
         self.take(Acquire { queue, ..self.call(id) })
     }
 
-    fn weighing(&self, id: Id, weight: u64, queue: Queue) -> Option<u64> {
+    fn weighing(&self, id: AttemptId, weight: u64, queue: Queue) -> Option<u64> {
         self.take(Acquire { weight, queue, ..self.call(id) })
     }
 
-    fn release_and_cancel(&self, id: Id, cancel: u64) -> bool {
+    fn release_and_cancel(&self, id: AttemptId, cancel: u64) -> bool {
         let (keys, wake_prefix) = (self.keys.clone(), b"wake:".as_slice().into());
         let call = Release { keys, id, cancel, permits: self.permits, wake_prefix, shown: "it".into() };
         self.run(&call).take().unwrap()
     }
 
-    fn release(&self, id: Id) -> bool {
+    fn release(&self, id: AttemptId) -> bool {
         self.release_and_cancel(id, 0)
     }
 
-    fn extend(&self, id: Id, ttl: u64) -> bool {
+    fn extend(&self, id: AttemptId, ttl: u64) -> bool {
         let call = Extend { keys: self.keys.clone(), id, ttl, shown: "it".into() };
         self.run(&call).take().unwrap()
     }
@@ -116,7 +116,7 @@ impl Locks {
     }
 
     fn table(&self, key: &str) -> Table {
-        self.stored(key).and_then(|value| codec::decode(&value)).unwrap_or_default()
+        self.stored(key).and_then(|value| table::decode(&value)).unwrap_or_default()
     }
 
     fn stored(&self, key: &str) -> Option<Vec<u8>> {
@@ -128,7 +128,7 @@ impl Locks {
     }
 
     /// Who was told, and did not ask again.
-    fn told(&self, key: &str) -> Vec<Id> {
+    fn told(&self, key: &str) -> Vec<AttemptId> {
         self.table(key).waiters.iter().filter(|waiter| waiter.told).map(|waiter| waiter.id).collect()
     }
 }

@@ -113,7 +113,7 @@ struct Caller {
     queue: Queue,
     state: State,
     /// Its present attempt.
-    id: Id,
+    id: AttemptId,
     /// When that began, and how many had died before.
     since: u64,
     dead: u64,
@@ -199,7 +199,7 @@ impl Crowd {
             }
         };
         self.callers[at] = (next, caller);
-        let told: BTreeSet<Id> = NAMES.iter().flat_map(|name| self.lock.told(name)).collect();
+        let told: BTreeSet<AttemptId> = NAMES.iter().flat_map(|name| self.lock.told(name)).collect();
         for (next, caller) in &mut self.callers {
             if told.contains(&caller.id) {
                 *next = (*next).min(now + 100 + self.luck.below(LATE - 100));

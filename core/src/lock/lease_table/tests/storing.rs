@@ -73,10 +73,10 @@ fn a_stored_table_is_read_as_it_was_written() {
         let waiter = Waiter { id: B, until: n, since: n + 1, weight: ALL_PERMITS, fair, told, channel: C };
         table.waiters.push(waiter);
     }
-    let value = codec::encode(&table);
+    let value = table::encode(&table);
     assert_eq!(value.len(), 17 + 24 + 4 * 53);
-    assert_eq!(codec::decode(&value), Some(table));
-    let of = |last| codec::encode(&Table { last, ..Table::default() });
-    assert!(codec::decode(&of((1 << 53) - 1)).is_some());
-    assert_eq!(codec::decode(&of(1 << 53)), None, "scripts could not count on from it");
+    assert_eq!(table::decode(&value), Some(table));
+    let of = |last| table::encode(&Table { last, ..Table::default() });
+    assert!(table::decode(&of((1 << 53) - 1)).is_some());
+    assert_eq!(table::decode(&of(1 << 53)), None, "scripts could not count on from it");
 }

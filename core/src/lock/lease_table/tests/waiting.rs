@@ -30,7 +30,8 @@ fn who_asks_again_keeps_its_place() {
     lock.now += SECOND;
     lock.wait(C, Queue::Order);
     lock.wait(B, Queue::Order);
-    let waiters: Vec<(Id, u64, u64)> = lock.table("k").waiters.iter().map(|w| (w.id, w.since, w.until)).collect();
+    let waiters: Vec<(AttemptId, u64, u64)> =
+        lock.table("k").waiters.iter().map(|w| (w.id, w.since, w.until)).collect();
     assert_eq!(waiters, [(B, START, lock.now + HEARTBEAT), (C, START, lock.now + HEARTBEAT)]);
 }
 
