@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds circles among imports: `imports.py` fails, naming the edges, when one appears.
 
-No file may import another that imports it in turn, not even through others; `HOUSES` lists the places that are looked at.
+No file may import another that imports it in turn, not even through others; `HOUSES` lists the places.
 `imports.py --graph` prints every import, from the top floor down. What only tests import does not count. A folder given
 as the last word is looked at in place of this checkout.
 """
