@@ -267,8 +267,9 @@ matrix: build build-workers ## Runs the suites on the versions people have: ONLY
 .PHONY: lint lint-imports lint-rust lint-python lint-php lint-node lint-lua
 lint: lint-imports lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
 
-lint-imports: ## Finds imports that go round in a circle
+lint-imports: ## Finds imports that go round in a circle, and types that share a name
 	python3 tools/imports.py
+	python3 tools/type_names.py
 
 lint-rust:
 	cargo fmt --all --check

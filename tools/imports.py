@@ -70,9 +70,9 @@ def is_test(path: Path) -> bool:
 
 
 def module_of(path: Path) -> tuple[str, ...]:
-    """The path of the module that a file defines; of `lib.rs` none."""
+    """The path of the module that a file defines; of the root of a crate none."""
     parts = path.with_suffix("").parts
-    return parts[:-1] if parts[-1] in ("mod", "lib") else parts
+    return parts[:-1] if parts[-1] == "mod" or parts in (("lib",), ("main",)) else parts
 
 
 def plain(path: Path) -> str:
@@ -255,6 +255,7 @@ def floors(edges: list[Edge]) -> dict[str, int]:
 # Where imports are looked at: the folder, and who reads them.
 HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]]]] = [
     ("core/src", rust),
+    ("cli/src", rust),
     ("bindings-php/src", rust),
     ("bindings-python/src", rust),
     ("bindings-python/python", python),

@@ -170,18 +170,18 @@ impl Recorded for RuleDecision {
 }
 
 /// A text that many decisions carry, made once at start-up.
-type Made = AtomicPtr<ZendStr>;
+type SharedText = AtomicPtr<ZendStr>;
 
 /// The texts of sources and algorithms, in the order of [`Source::ALL`] and [`ALGORITHMS`].
-static SOURCES: [Made; Source::ALL.len()] = [const { Made::new(std::ptr::null_mut()) }; Source::ALL.len()];
-static NAMES: [Made; ALGORITHMS.len()] = [const { Made::new(std::ptr::null_mut()) }; ALGORITHMS.len()];
+static SOURCES: [SharedText; Source::ALL.len()] = [const { SharedText::new(std::ptr::null_mut()) }; Source::ALL.len()];
+static NAMES: [SharedText; ALGORITHMS.len()] = [const { SharedText::new(std::ptr::null_mut()) }; ALGORITHMS.len()];
 
 /// Registers the classes.
 pub fn register() -> Result<()> {
     RULE_DECISION.register()?;
     DECISION.register()?;
     COMBINED_DECISION.register()?;
-    let make = |made: &Made, text| made.store(ZendStr::new_interned(text, true).into_raw(), Ordering::Release);
+    let make = |made: &SharedText, text| made.store(ZendStr::new_interned(text, true).into_raw(), Ordering::Release);
     SOURCES.iter().zip(Source::ALL).for_each(|(made, source)| make(made, source.as_str()));
     NAMES.iter().zip(ALGORITHMS).for_each(|(made, algorithm)| make(made, algorithm.name()));
     Ok(())
@@ -199,7 +199,7 @@ fn algorithm(name: &'static str) -> Zval {
 
 /// The text, as it was made if it was.
 #[inline(always)]
-fn shared<T>(text: &str, made: Option<(&Made, T)>) -> Zval {
+fn shared<T>(text: &str, made: Option<(&SharedText, T)>) -> Zval {
     let made = made.map_or(std::ptr::null_mut(), |(made, _)| made.load(Ordering::Acquire));
     // An interned string is shared without counting.
     let (text, kind) = match made.is_null() {

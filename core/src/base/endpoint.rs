@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use options::{Options, client_name, password_of, tls_files};
+use options::{UrlOptions, client_name, password_of, tls_files};
 use trusted::TrustedHosts;
 
 use crate::base::credentials::{PasswordProvider, Secret};
@@ -112,7 +112,7 @@ impl Endpoint {
         }
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (user, password) = login.map_or(Ok((None, None)), credentials)?;
-        let mut options = Options::parse(query)?;
+        let mut options = UrlOptions::parse(query)?;
         let files = tls_files(&mut options)?;
         if files.is_some() && !scheme.starts_with("rediss") {
             let secure = scheme.replacen("redis", "rediss", 1);

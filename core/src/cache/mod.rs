@@ -23,13 +23,13 @@ use crate::metrics::{LoadCounters, LoadKind};
 use crate::op::Op;
 
 pub use getting::{Getting, GettingMany, Part};
-pub use loading::{Loading, Next, Step};
+pub use loading::{LoadCall, LoadStep, Loading};
 pub use once::Once;
 pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
     MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
-use target::Spec;
+use target::CacheSpec;
 pub use ticket::Ticket;
 
 /// The bytes of a value; none is that there is no such thing.
@@ -48,7 +48,7 @@ pub enum Got {
 /// [`Client::cache`].
 #[derive(Clone)]
 pub struct Cache {
-    spec: Arc<Spec>,
+    spec: Arc<CacheSpec>,
 }
 
 impl Client {
@@ -67,10 +67,10 @@ impl Client {
 }
 
 /// What a kind of cache is, before it is told how long values last.
-fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u64) -> Result<Spec> {
+fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u64) -> Result<CacheSpec> {
     key::check_cache_name(name)?;
     let session = client.session.clone();
-    Ok(Spec {
+    Ok(CacheSpec {
         shown: format!("{} \"{}\"", kind.as_str(), crate::base::error::shown(name.as_bytes())),
         stem: key::stem(&session.prefix, kind.as_str(), name, None),
         wake_prefix: key::wake_prefix(&session.prefix),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::spec_of;
-use super::target::Spec;
+use super::target::CacheSpec;
 use crate::base::error::Result;
 use crate::base::random;
 use crate::cache::single_flight::{Claim, Claimed};
@@ -17,7 +17,7 @@ use crate::op::Op;
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]
 pub struct Once {
-    spec: Arc<Spec>,
+    spec: Arc<CacheSpec>,
 }
 
 impl Client {

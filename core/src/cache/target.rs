@@ -15,7 +15,7 @@ use crate::reactor::Cleanup;
 use crate::session::Session;
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
-pub(crate) struct Spec {
+pub(crate) struct CacheSpec {
     pub session: Arc<Session>,
     /// As it calls itself: `cache "home"`.
     pub shown: String,
@@ -33,14 +33,14 @@ pub(crate) struct Spec {
     pub counters: LoadCounters,
 }
 
-impl Spec {
+impl CacheSpec {
     /// An entry of it.
-    pub fn target(self: &Arc<Spec>, key: &[u8]) -> Result<Arc<Target>> {
+    pub fn target(self: &Arc<CacheSpec>, key: &[u8]) -> Result<Arc<EntryTarget>> {
         key::check_cache_key(key)?;
         let entry = key::complete(&self.stem, key);
         let waiters = [&entry, b":wait".as_slice()].concat();
         let shown = format!("{} for \"{}\"", self.shown, shown(key)).into();
-        Ok(Arc::new(Target { spec: self.clone(), keys: [entry, waiters], shown }))
+        Ok(Arc::new(EntryTarget { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
     /// What its calls are made for.
@@ -73,14 +73,14 @@ impl Spec {
 }
 
 /// One entry.
-pub(crate) struct Target {
-    pub spec: Arc<Spec>,
+pub(crate) struct EntryTarget {
+    pub spec: Arc<CacheSpec>,
     pub keys: Keys,
     /// As messages call it: `cache "home" for "x"`.
     pub shown: Arc<str>,
 }
 
-impl Target {
+impl EntryTarget {
     /// What hints about it say.
     pub fn topic(&self) -> Channel {
         topic(&self.keys[0])
@@ -94,7 +94,7 @@ impl Target {
     /// Stores a value (none: there is no such thing) by this lease, or none; none if that is to be kept for no time.
     pub fn fill(&self, id: AttemptId, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
         check_value(value.as_deref(), &self.shown)?;
-        let Spec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
+        let CacheSpec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
         let fresh = if value.is_some() { *fresh } else { *negative };
         let (keys, wake_prefix, shown) = (self.keys.clone(), wake_prefix.clone(), self.shown.clone());
         let fill = Fill {

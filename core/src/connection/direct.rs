@@ -3,7 +3,7 @@
 use super::deadline::CallDeadline;
 use super::greeting::{Role, greet};
 use super::login;
-use super::open::{Connection, Refused, open};
+use super::open::{Connection, DialError, open};
 use super::trust;
 use crate::base::endpoint::{Address, Server};
 use crate::base::error::Result;
@@ -17,18 +17,18 @@ pub(super) fn dial_as(server: &Server, role: Role, patience: &mut CallDeadline<'
     let secret = login::password(server, None, patience)?;
     let again = match open(server, patience).and_then(|stream| greet(stream, server, role, secret.as_ref(), patience)) {
         Ok(connection) => return Ok(connection),
-        Err(Refused::Otherwise(error)) => return Err(error),
-        Err(Refused::Password(error)) => match login::password(server, secret.as_ref(), patience)? {
+        Err(DialError::Otherwise(error)) => return Err(error),
+        Err(DialError::Password(error)) => match login::password(server, secret.as_ref(), patience)? {
             Some(other) => Some(other),
             None => return Err(error),
         },
-        Err(Refused::Certificate(error)) => match &server.address {
+        Err(DialError::Certificate(error)) => match &server.address {
             Address::Tls { files, .. } if trust::renew(files) => secret,
             _ => return Err(error),
         },
     };
     match open(server, patience).and_then(|stream| greet(stream, server, role, again.as_ref(), patience)) {
         Ok(connection) => Ok(connection),
-        Err(Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error)) => Err(error),
+        Err(DialError::Password(error) | DialError::Certificate(error) | DialError::Otherwise(error)) => Err(error),
     }
 }

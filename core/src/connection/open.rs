@@ -16,20 +16,21 @@ use super::trust;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::{Address, Server, TlsFiles};
 use crate::base::error::{Code, Error, Result};
-use crate::call::resp::{Parser, ReplyLimit, Value};
+use crate::call::resp::{Parser, Reply, ReplyLimit};
 
 /// The most that a first answer may be: a primary's role tells of each of its replicas.
 const FIRST_REPLY: ReplyLimit = ReplyLimit { bytes: 64 << 10, items: 2 << 10 };
+
 /// A connection that answered, with what its answer told of the server's clock.
 pub(crate) struct Connection {
     pub stream: Stream,
     pub clock: ServerClock,
-    /// That of [`Server::epoch`]: of no use once the server is found elsewhere.
+    /// That of [`SentinelPrimary::epoch`](crate::base::endpoint::server::SentinelPrimary::epoch): of no use once the server is found elsewhere.
     pub epoch: u64,
 }
 
 /// Why a server did not take a new connection.
-pub(crate) enum Refused {
+pub(crate) enum DialError {
     /// The password, which may have been changed meanwhile.
     Password(Error),
     /// The certificate that we showed, which may have been renewed.
@@ -37,9 +38,9 @@ pub(crate) enum Refused {
     Otherwise(Error),
 }
 
-impl From<Error> for Refused {
-    fn from(error: Error) -> Refused {
-        Refused::Otherwise(error)
+impl From<Error> for DialError {
+    fn from(error: Error) -> DialError {
+        DialError::Otherwise(error)
     }
 }
 
@@ -69,12 +70,12 @@ pub(super) fn unreachable(server: &Server, error: &io::Error) -> Error {
 }
 
 /// The error for a peer that ended the handshake, or with whom we did.
-fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
+fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> DialError {
     let failed = |advice: &str| {
         Error::new(Code::Unavailable, format!("the TLS handshake with {server} failed ({error}): {advice}"))
     };
     if let Some(objection) = trust::objection(error, files) {
-        return Refused::Certificate(failed(objection));
+        return DialError::Certificate(failed(objection));
     }
     let advice = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidCertificate(
@@ -92,18 +93,18 @@ fn disagreed(server: &Server, files: &TlsFiles, error: &io::Error) -> Refused {
         }
         _ => "does this port speak TLS?",
     };
-    Refused::Otherwise(failed(advice))
+    DialError::Otherwise(failed(advice))
 }
 
 /// The error of a new connection that broke. A server of TLS 1.3 tells only now what it has against our certificate.
-pub(super) fn broke(server: &Server, error: &io::Error) -> Refused {
+pub(super) fn broke(server: &Server, error: &io::Error) -> DialError {
     match &server.address {
         Address::Tls { files, .. } if trust::objection(error, files).is_some() => disagreed(server, files, error),
         _ => unreachable(server, error).into(),
     }
 }
 
-pub(super) fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, Refused> {
+pub(super) fn open(server: &Server, patience: &mut CallDeadline<'_>) -> std::result::Result<Stream, DialError> {
     match &server.address {
         Address::Unix { path } => unix(path, patience).map(Stream::Unix).map_err(|e| unreachable(server, &e).into()),
         Address::Tcp { host, port } => Ok(Stream::Tcp(tcp(server, host, *port, patience)?)),
@@ -186,7 +187,7 @@ pub(super) fn next_reply(
     parser: &mut Parser,
     server: &Server,
     patience: &mut CallDeadline<'_>,
-) -> std::result::Result<Value, Refused> {
+) -> std::result::Result<Reply, DialError> {
     let mut buffer = [0; 512];
     loop {
         match parser.next_reply(FIRST_REPLY) {

@@ -11,7 +11,7 @@ use crate::base::key;
 use crate::call::operation::Operation;
 use crate::limiter::denials;
 use crate::limiter::policy::Rule;
-use crate::memory::store::Decided;
+use crate::memory::store::ValueAccess;
 use crate::op::{Op, Unsure};
 use crate::session::exchange::Exchange;
 
@@ -190,8 +190,8 @@ impl Limiter {
             })
         })?;
         Ok(then(match decided {
-            Decided::Quickly(said) => spec.decided_in_place(rules, said, cost),
-            Decided::Slowly(decision) => *decision,
+            ValueAccess::Quickly(said) => spec.decided_in_place(rules, said, cost),
+            ValueAccess::Slowly(decision) => *decision,
         }))
     }
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use super::Limiter;
 use super::call::{LimiterCall, Verb};
-use super::spec::Spec;
+use super::spec::LimiterSpec;
 use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
 use crate::limiter::policy::Policy;
-use crate::limiter::purse::{Leftover, Owner, Taking, Turn};
+use crate::limiter::purse::{Leftover, PurseOwner, PurseTurn, Taking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
@@ -39,7 +39,7 @@ pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
     Ok(())
 }
 
-impl Spec {
+impl LimiterSpec {
     /// How long permits that were taken now may be spent.
     fn lease_life(&self, told: &Decision) -> u64 {
         let lives = self.policy.rules().iter().zip(&told.rules).map(|(rule, told)| {
@@ -50,8 +50,8 @@ impl Spec {
     }
 
     /// Whether permits were taken by the same policy.
-    fn owns(&self, owner: &Owner) -> bool {
-        let other = owner.downcast_ref::<Spec>();
+    fn owns(&self, owner: &PurseOwner) -> bool {
+        let other = owner.downcast_ref::<LimiterSpec>();
         other.is_some_and(|other| std::ptr::eq(self, other) || self.policy_args == other.policy_args)
     }
 
@@ -88,15 +88,15 @@ impl LimiterCall {
             Verb::Consume | Verb::Require => {
                 purses.failed(&self.key, progress.taking);
                 progress.taking = Taking::default();
-                let owns = |owner: &Owner| self.spec.owns(owner);
+                let owns = |owner: &PurseOwner| self.spec.owns(owner);
                 if std::mem::take(&mut progress.alone) {
                     return purses.spend(&self.key, owns, self.amount, now).map(Answer::new);
                 }
                 let patience = leasing.session.timeout.as_micros() as u64;
-                let owner = || -> Owner { self.spec.clone() };
+                let owner = || -> PurseOwner { self.spec.clone() };
                 match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
-                    Turn::Spent(decision) => return Some(Answer::new(decision)),
-                    Turn::Ask(taking) => progress.taking = taking,
+                    PurseTurn::Spent(decision) => return Some(Answer::new(decision)),
+                    PurseTurn::Ask(taking) => progress.taking = taking,
                 }
             }
             Verb::Reset | Verb::Block => purses.drop_key(&self.key),
@@ -162,7 +162,7 @@ impl Drop for LimiterCall {
 /// that is over.
 pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchange> {
     let time = left.end.checked_sub(session.steady_time()).filter(|time| *time > 0)?;
-    let spec = left.owner.downcast::<Spec>().ok()?;
+    let spec = left.owner.downcast::<LimiterSpec>().ok()?;
     let (recall, verb) = (spec.recall_given_back(&left.key), Verb::Refund);
     let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };
     Some(Exchange::new(session.clone(), Box::new(refund), None).within(Duration::from_micros(time)).parting())

@@ -18,7 +18,7 @@ const KEPT: usize = 1_024;
 /// nothing is lost with one. Threads may share it; a forked process begins with an empty one.
 pub struct LimiterCache {
     client: Client,
-    known: ForkCell<Mutex<Known>>,
+    known: ForkCell<Mutex<CachedLimiters>>,
     filled: AtomicU8,
 }
 
@@ -28,7 +28,7 @@ const TO_WARN: u8 = 1;
 const WARNED: u8 = 2;
 
 #[derive(Default)]
-struct Known {
+struct CachedLimiters {
     limiters: HashMap<Box<[u8]>, Limiter>,
     /// The name, options and policy that are looked for; kept, so that a limiter that is known costs no allocation.
     wanted: Vec<u8>,
@@ -70,7 +70,7 @@ impl LimiterCache {
         place: impl FnOnce() -> Option<String>,
     ) -> Result<Limiter> {
         let mut known = self.known.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { limiters, wanted, last } = &mut *known;
+        let CachedLimiters { limiters, wanted, last } = &mut *known;
         wanted.clear();
         wanted.extend_from_slice(&[u8::from(options.enforce), u8::from(options.scope.is_some())]);
         // With their lengths in front, no name, scope and policy look like others.

@@ -46,13 +46,13 @@ pub use holds::Unsettled;
 pub(crate) use lease::give_back;
 use names::Named;
 pub use names::{has_limiter_warning, limiter_warning};
-use prefetch::{Lease, Leasing};
+use prefetch::{Prefetch, PrefetchCall};
 pub use replay::{Replay, Replayed};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
 use script::Scripts;
 pub(crate) use script::scripts;
-use spec::Spec;
+use spec::LimiterSpec;
 pub use stored::{StoredHold, StoredLimiter};
 
 /// The largest cost of a call, 2^52.
@@ -98,7 +98,7 @@ impl Default for LimiterOptions {
 #[derive(Clone)]
 pub struct Limiter {
     client: Client,
-    spec: Arc<Spec>,
+    spec: Arc<LimiterSpec>,
 }
 
 impl Limiter {
@@ -131,7 +131,7 @@ impl Limiter {
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
         let stem_of_keys = stem("limit");
         let server = client.session.endpoint.identity();
-        let spec = Spec {
+        let spec = LimiterSpec {
             shelf: denied::shelf(&client.session, &server, &stem_of_keys, &policy),
             name: name.into(),
             named: Named::note((&server, &stem_of_keys, name), (&policy, &policy_args), place),
@@ -144,7 +144,7 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
-            lease: Lease::new(options.lease.unwrap_or(0), client.is_in_memory()),
+            lease: Prefetch::new(options.lease.unwrap_or(0), client.is_in_memory()),
             policy_args,
             policy_arg_count,
             heading,
@@ -350,7 +350,7 @@ impl Limiter {
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };
-        let leasing = concerns_leases.then(|| Leasing::new(&self.client.session));
+        let leasing = concerns_leases.then(|| PrefetchCall::new(&self.client.session));
         LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing }
     }
 

@@ -10,35 +10,35 @@ use crate::session::Session;
 pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// How many permits a limiter takes at once at most.
-pub(super) struct Lease {
+pub(super) struct Prefetch {
     /// As given; 0 if each call asks.
     pub most: u64,
     /// Whether it takes any: what is in memory has nothing to save.
     pub takes: bool,
 }
 
-impl Lease {
-    pub fn new(most: u64, in_memory: bool) -> Lease {
+impl Prefetch {
+    pub fn new(most: u64, in_memory: bool) -> Prefetch {
         let takes = most > 0 && !in_memory;
         KNOWN.fetch_add(usize::from(takes), Ordering::Relaxed);
-        Lease { most, takes }
+        Prefetch { most, takes }
     }
 }
 
-impl Drop for Lease {
+impl Drop for Prefetch {
     fn drop(&mut self) {
         KNOWN.fetch_sub(usize::from(self.takes), Ordering::Relaxed);
     }
 }
 
 /// What a call about a key has to do with the permits that its process holds.
-pub(super) struct Leasing {
+pub(super) struct PrefetchCall {
     pub session: Arc<Session>,
-    at: Mutex<Progress>,
+    at: Mutex<PrefetchProgress>,
 }
 
 #[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct PrefetchProgress {
     pub taking: Taking,
     /// Whether Redis has denied what it asked for beside its cost: then it asks for its cost alone.
     pub alone: bool,
@@ -46,12 +46,12 @@ pub(super) struct Progress {
     pub over: bool,
 }
 
-impl Leasing {
-    pub fn new(session: &Arc<Session>) -> Leasing {
-        Leasing { session: session.clone(), at: Mutex::default() }
+impl PrefetchCall {
+    pub fn new(session: &Arc<Session>) -> PrefetchCall {
+        PrefetchCall { session: session.clone(), at: Mutex::default() }
     }
 
-    pub fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub fn progress(&self) -> MutexGuard<'_, PrefetchProgress> {
         self.at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -14,10 +14,10 @@ const SHARDS: usize = 16;
 const RECENT: usize = 512;
 
 /// Who may spend what is in a purse; only the feature that made it knows what it is.
-pub(crate) type Owner = Arc<dyn std::any::Any + Send + Sync>;
+pub(crate) type PurseOwner = Arc<dyn std::any::Any + Send + Sync>;
 
 /// What a call is to do.
-pub(crate) enum Turn {
+pub(crate) enum PurseTurn {
     /// Nothing: its cost was spent here.
     Spent(Decision),
     /// Ask, for so much more than its own cost.
@@ -38,13 +38,13 @@ pub(crate) struct Taking {
 /// Permits given up.
 pub(crate) struct Leftover {
     pub key: Vec<u8>,
-    pub owner: Owner,
+    pub owner: PurseOwner,
     pub amount: u64,
     pub end: u64,
 }
 
 struct Purse {
-    owner: Owner,
+    owner: PurseOwner,
     /// What Redis said when it last admitted.
     told: Option<Decision>,
     told_at: u64,
@@ -63,12 +63,12 @@ struct Purse {
 }
 
 #[derive(Default)]
-struct Shard {
+struct PurseShard {
     recent: HashMap<Vec<u8>, Purse>,
     older: HashMap<Vec<u8>, Purse>,
 }
 
-impl Shard {
+impl PurseShard {
     fn find(&mut self, key: &[u8]) -> Option<&mut Purse> {
         if let Some(purse) = self.older.remove(key) {
             self.put(key, purse);
@@ -88,12 +88,12 @@ impl Shard {
 /// The purses of one client in one process.
 #[derive(Default)]
 pub(crate) struct Purses {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Mutex<PurseShard>; SHARDS],
     tickets: AtomicU64,
 }
 
 impl Purses {
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, PurseShard> {
         // The user's part of a key is at its end.
         let number = key.iter().rev().take(16).fold(0, |sum: usize, byte| sum.wrapping_mul(31) + usize::from(*byte));
         self.shards[number % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
@@ -104,7 +104,7 @@ impl Purses {
     }
 
     /// Spends a cost if the purse has it. `is_own` says whether its owner is the caller.
-    pub fn spend(&self, key: &[u8], is_own: impl Fn(&Owner) -> bool, cost: u64, now: u64) -> Option<Decision> {
+    pub fn spend(&self, key: &[u8], is_own: impl Fn(&PurseOwner) -> bool, cost: u64, now: u64) -> Option<Decision> {
         self.shard(key).find(key).filter(|purse| is_own(&purse.owner))?.spend(cost, now)
     }
 
@@ -113,11 +113,11 @@ impl Purses {
     pub fn turn(
         &self,
         key: &[u8],
-        owner: impl Fn() -> Owner,
-        is_own: impl Fn(&Owner) -> bool,
+        owner: impl Fn() -> PurseOwner,
+        is_own: impl Fn(&PurseOwner) -> bool,
         (cost, most): (u64, u64),
         (now, patience): (u64, u64),
-    ) -> Turn {
+    ) -> PurseTurn {
         let mut shard = self.shard(key);
         if shard.find(key).is_none_or(|purse| !is_own(&purse.owner)) {
             let purse = Purse {
@@ -135,16 +135,16 @@ impl Purses {
             shard.put(key, purse);
         }
         let own = Taking { more: 0, since: now, ticket: 0 };
-        let Some(purse) = shard.find(key) else { return Turn::Ask(own) };
+        let Some(purse) = shard.find(key) else { return PurseTurn::Ask(own) };
         if let Some(decision) = purse.spend(cost, now) {
-            return Turn::Spent(decision);
+            return PurseTurn::Spent(decision);
         }
         if now < purse.taking_until {
-            return Turn::Ask(own);
+            return PurseTurn::Ask(own);
         }
         let more = purse.wanted(cost, most, now);
         (purse.ticket, purse.taking_until) = (self.ticket(), now + patience);
-        Turn::Ask(Taking { more, since: now, ticket: purse.ticket })
+        PurseTurn::Ask(Taking { more, since: now, ticket: purse.ticket })
     }
 
     /// Takes what a call was told, what it asked for beside its cost counted as left. What it brought is good for `life`
@@ -211,7 +211,8 @@ impl Purses {
     pub fn give_up(&self, now: u64) -> Vec<Leftover> {
         let mut leftovers = Vec::new();
         for shard in &self.shards {
-            let Shard { recent, older } = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+            let PurseShard { recent, older } =
+                std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
             let worth = recent.into_iter().chain(older).filter(|(_, purse)| purse.left > 0 && now < purse.end);
             let leftover = |(key, Purse { owner, left: amount, end, .. })| Leftover { key, owner, amount, end };
             leftovers.extend(worth.map(leftover));

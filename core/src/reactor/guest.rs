@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
 use crate::call::hint::AttemptId;
 use crate::call::sink::Tag;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
 use crate::session::Session;
 use crate::session::call::Task;
 use crate::session::exchange::Exchange;
@@ -28,7 +28,7 @@ pub(crate) trait Guest: Any + Send {
     /// The slots in which somebody waits.
     fn slots(&self) -> HashSet<u16>;
     /// The subscription in a slot was made, or made again, or elsewhere: those who rested may have missed a hint.
-    fn on_subscribed(&mut self, slot: u16, ear: Ear);
+    fn on_subscribed(&mut self, slot: u16, ear: HintChannel);
     /// No subscription could be made in a slot.
     fn on_not_subscribed(&mut self, slot: u16, error: &Error);
     /// The subscription in a slot has gone.

@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::fork::generation;
 use crate::call::hint::AttemptId;
 use crate::connection::deadline::{CallDeadline, SLICE, interruption, sleep_until};
-use crate::connection::subscription::{Ear, Heard, Subscription};
+use crate::connection::subscription::{Heard, HintChannel, Subscription};
 use crate::session::Session;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
@@ -38,7 +38,7 @@ impl HintWait {
     }
 
     /// Where it hears hints; none if it does not listen.
-    pub fn ear(&self) -> Option<Ear> {
+    pub fn ear(&self) -> Option<HintChannel> {
         self.subscription.as_ref().and_then(|subscription| subscription.ear(self.slot))
     }
 

@@ -50,7 +50,7 @@ impl Operation for Append {
     }
 
     /// Memory keeps no reports, since nobody else could read them: clients of it make none.
-    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         Ok(vec![int(1), int(now), int(0)])
     }
 }

@@ -24,7 +24,7 @@ use crate::call::operation::OnError;
 use crate::connection::idle::IdleSubscriptions;
 use crate::connection::wire::Broken;
 use crate::limiter::purse::Purses;
-use crate::memory::part::Part;
+use crate::memory::part::MemoryShare;
 use crate::memory::stand_in::StandIn;
 use crate::session::discovery::{Bell, Discovery};
 use crate::session::holdings::Holdings;
@@ -96,7 +96,7 @@ pub(crate) struct Engine {
     /// Which server a call goes to.
     pub route: Route,
     /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
-    pub memory: Part,
+    pub memory: MemoryShare,
     /// The idle subscriptions of threads that wait.
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
@@ -111,8 +111,8 @@ impl Engine {
     fn new(session: &Session) -> Engine {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let memory = match &session.endpoint {
-            Endpoint::Memory(name) => Part::of(name),
-            Endpoint::Redis(_) | Endpoint::Cluster(_) => Part::default(),
+            Endpoint::Memory(name) => MemoryShare::of(name),
+            Endpoint::Redis(_) | Endpoint::Cluster(_) => MemoryShare::default(),
         };
         Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),

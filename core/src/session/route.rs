@@ -1,14 +1,15 @@
 //! Which server a call goes to.
 //!
 //! A route that has to find its servers first answers [`Way::Unknown`]: the call's driver has them found
-//! ([`Session::discover`] on its own thread, [`Session::discover_elsewhere`] on another), and starts the call again.
+//! ([`discover`](super::Session::discover) on its own thread, [`discover_elsewhere`](super::Session::discover_elsewhere) on
+//! another), and starts the call again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
-use crate::call::breaker::Refused;
+use crate::call::breaker::NotSent;
 use crate::connection::wire::Wire;
 use crate::session::cluster::Cluster;
 pub(crate) use crate::session::cluster::Way;
@@ -41,7 +42,7 @@ impl Route {
             Route::Cluster(cluster) => cluster.way(slot, timeout),
             Route::Memory => {
                 let error = Error::new(Code::Internal, "memory:// has no connections");
-                Way::Nowhere(Refused { error: Some(error), retry_after: Duration::ZERO })
+                Way::Nowhere(NotSent { error: Some(error), retry_after: Duration::ZERO })
             }
         }
     }

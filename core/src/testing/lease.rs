@@ -6,7 +6,7 @@ use crate::op::Op;
 use crate::lock::lease_table::Inspection;
 pub use crate::lock::lease_table::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
 pub use crate::lock::lease_table::{
-    Acquire, Adopt, AttemptId, Channel, Extend, ForceRelease, Grant, Inspect, Outcome, Queue, Release,
+    Acquire, AcquireOutcome, Adopt, AttemptId, Channel, ExtendLease, ForceRelease, Grant, Inspect, QueueMode, Release,
 };
 
 /// One try to acquire.
@@ -20,7 +20,7 @@ pub fn release(client: &Client, call: Release) -> Op<bool> {
 }
 
 /// An extension: whether it holds in all tables.
-pub fn extend(client: &Client, call: Extend) -> Op<bool> {
+pub fn extend(client: &Client, call: ExtendLease) -> Op<bool> {
     Op::new(client, Box::new(call), None)
 }
 

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::op::Op;
 
 pub use crate::cache::single_flight::{
-    Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, MAX_FRESH, MAX_LEASE, MAX_LUCK, Progress, Seen,
+    Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, LookProgress, Looked, MAX_FRESH, MAX_LEASE, MAX_LUCK, Seen,
 };
 pub use crate::metrics::{Feature, LoadCounters};
 

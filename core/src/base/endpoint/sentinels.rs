@@ -1,7 +1,7 @@
 //! The URL of a primary that Sentinels know by a name: `redis+sentinel://h:p,h:p/name`.
 
-use super::options::{Options, password_of};
-use super::server::{Address, Place, Server, TlsFiles, Watched};
+use super::options::{UrlOptions, password_of};
+use super::server::{Address, HostPort, SentinelPrimary, Server, TlsFiles};
 use crate::base::credentials::Secret;
 use crate::base::url::{MAX_PRIMARY_NAME, SENTINEL_PORT, decoded, host_and_port, is_name_of_primary};
 
@@ -11,11 +11,11 @@ pub(super) fn parse(
     place: &str,
     files: Option<TlsFiles>,
     client_name: &str,
-    options: &mut Options<'_>,
-) -> std::result::Result<(Watched, String), String> {
+    options: &mut UrlOptions<'_>,
+) -> std::result::Result<(SentinelPrimary, String), String> {
     let (authority, path) = place.split_once('/').unwrap_or((place, ""));
     let (name, database) = path.split_once('/').unwrap_or((path, ""));
-    let hosts: Vec<Place> =
+    let hosts: Vec<HostPort> =
         authority.split(',').map(|host| host_and_port(host, SENTINEL_PORT)).collect::<std::result::Result<_, _>>()?;
     if name.is_empty() {
         return Err(format!(
@@ -46,5 +46,5 @@ pub(super) fn parse(
         trusted: None,
     };
     let sentinels = hosts.into_iter().map(sentinel).collect::<Vec<_>>();
-    Ok((Watched::new(decoded(name)?, sentinels, files), database.to_owned()))
+    Ok((SentinelPrimary::new(decoded(name)?, sentinels, files), database.to_owned()))
 }

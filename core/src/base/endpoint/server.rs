@@ -36,7 +36,7 @@ pub(crate) enum Address {
         path: PathBuf,
     },
     /// Where Sentinels say.
-    Watched(Arc<Watched>),
+    Watched(Arc<SentinelPrimary>),
 }
 
 impl Address {
@@ -129,7 +129,7 @@ impl Server {
     }
 
     /// The same with its address.
-    pub fn at(&self, watched: &Watched, place: Place) -> Server {
+    pub fn at(&self, watched: &SentinelPrimary, place: HostPort) -> Server {
         Server { address: watched.address(place), ..self.clone() }
     }
 
@@ -161,9 +161,9 @@ impl fmt::Display for Server {
 }
 
 /// What hears a Sentinel's news. It never blocks.
-pub(crate) trait Ear: Send {
+pub(crate) trait SentinelListener: Send {
     /// Where the primary has gone, if there is news. The error ends the ear.
-    fn listen(&mut self) -> std::io::Result<Option<Place>>;
+    fn listen(&mut self) -> std::io::Result<Option<HostPort>>;
 }
 
 /// Whether a Sentinel is listened to.
@@ -172,29 +172,29 @@ enum Hearing {
     /// Not before the primary was found.
     #[default]
     Never,
-    Ear(Box<dyn Ear>),
+    Ear(Box<dyn SentinelListener>),
     /// No more, since then.
     Deaf(Instant),
 }
 
 /// A host and a port.
-pub(crate) type Place = (String, u16);
+pub(crate) type HostPort = (String, u16);
 
 /// A primary that Sentinels watch.
-pub(crate) struct Watched {
+pub(crate) struct SentinelPrimary {
     /// What the Sentinels call it.
     pub name: String,
     pub sentinels: Vec<Server>,
     /// How to speak TLS with it, if it does.
     files: Option<TlsFiles>,
-    found: ForkCell<Found>,
+    found: ForkCell<PrimaryLocation>,
     base: Instant,
 }
 
 /// What this process knows of it.
 #[derive(Default)]
-struct Found {
-    place: Mutex<Option<(Place, Instant)>>,
+struct PrimaryLocation {
+    place: Mutex<Option<(HostPort, Instant)>>,
     /// Why the server that was named is not the primary, or not for us, in the search that is under way or was last.
     refused: Mutex<Option<Error>>,
     /// Counts the places.
@@ -206,15 +206,15 @@ struct Found {
     looked: AtomicU64,
 }
 
-impl Watched {
+impl SentinelPrimary {
     /// A primary of this name, which was not looked for yet.
-    pub(super) fn new(name: String, sentinels: Vec<Server>, files: Option<TlsFiles>) -> Watched {
-        Watched { name, sentinels, files, found: ForkCell::new(), base: Instant::now() }
+    pub(super) fn new(name: String, sentinels: Vec<Server>, files: Option<TlsFiles>) -> SentinelPrimary {
+        SentinelPrimary { name, sentinels, files, found: ForkCell::new(), base: Instant::now() }
     }
 
-    fn found(&self) -> &Found {
+    fn found(&self) -> &PrimaryLocation {
         self.found.get_or_init(|| {
-            let found = Found::default();
+            let found = PrimaryLocation::default();
             // Processes begin with different ones, and so share them.
             let seed = std::process::id() as usize;
             found.first.store(seed % self.sentinels.len().max(1), Ordering::Relaxed);
@@ -222,22 +222,22 @@ impl Watched {
         })
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<(Place, Instant)>> {
+    fn place(&self) -> MutexGuard<'_, Option<(HostPort, Instant)>> {
         self.found().place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where it was found last.
-    pub fn last(&self) -> Option<Place> {
+    pub fn last(&self) -> Option<HostPort> {
         self.place().as_ref().map(|(place, _)| place.clone())
     }
 
     /// Where it was found a moment ago.
-    pub fn just_found(&self) -> Option<Place> {
+    pub fn just_found(&self) -> Option<HostPort> {
         self.place().as_ref().filter(|(_, then)| then.elapsed() < FRESH).map(|(place, _)| place.clone())
     }
 
     /// It was found here, and says itself that it is the primary.
-    pub fn is_at(&self, place: Place) -> u64 {
+    pub fn is_at(&self, place: HostPort) -> u64 {
         let mut last = self.place();
         if last.as_ref().is_none_or(|(known, _)| *known != place) {
             self.found().epoch.fetch_add(1, Ordering::Relaxed);
@@ -257,7 +257,7 @@ impl Watched {
     }
 
     /// This is to be listened to from now on.
-    pub fn hears(&self, ear: Box<dyn Ear>) {
+    pub fn hears(&self, ear: Box<dyn SentinelListener>) {
         *self.hearing() = Hearing::Ear(ear);
     }
 
@@ -297,7 +297,7 @@ impl Watched {
     }
 
     /// A Sentinel says that it is here: connections to another place are of no use any more.
-    pub fn is_said_to_be_at(&self, place: Place) {
+    pub fn is_said_to_be_at(&self, place: HostPort) {
         let mut last = self.place();
         if last.as_ref().is_some_and(|(known, _)| *known != place) {
             self.found().epoch.fetch_add(1, Ordering::Relaxed);
@@ -336,7 +336,7 @@ impl Watched {
     }
 
     /// How it is reached at a place.
-    pub fn address(&self, (host, port): Place) -> Address {
+    pub fn address(&self, (host, port): HostPort) -> Address {
         Address::at(host, port, self.files.clone())
     }
 
@@ -346,23 +346,23 @@ impl Watched {
     }
 }
 
-impl PartialEq for Watched {
-    fn eq(&self, other: &Watched) -> bool {
+impl PartialEq for SentinelPrimary {
+    fn eq(&self, other: &SentinelPrimary) -> bool {
         // Those that share a Sentinel ask about the same primary.
         let shares = |one: &Server| other.sentinels.iter().any(|other| one.is_place_of(other));
         self.name == other.name && self.sentinels.iter().any(shares)
     }
 }
 
-impl Eq for Watched {}
+impl Eq for SentinelPrimary {}
 
-impl fmt::Debug for Watched {
+impl fmt::Debug for SentinelPrimary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watched").field("name", &self.name).field("sentinels", &self.sentinels).finish_non_exhaustive()
     }
 }
 
-impl fmt::Display for Watched {
+impl fmt::Display for SentinelPrimary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "primary {} of the Sentinels {}", self.name, self.places())
     }

@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
 use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
@@ -46,8 +46,8 @@ impl Claim {
         self.value.as_deref().unwrap_or_default()
     }
 
-    fn kind(&self) -> Kind {
-        if self.value.is_some() { Kind::Value } else { Kind::Negative }
+    fn kind(&self) -> EntryKind {
+        if self.value.is_some() { EntryKind::Value } else { EntryKind::Negative }
     }
 }
 
@@ -75,11 +75,11 @@ impl Operation for Claim {
         ReplyLimit::of(0, MOST_PAYLOAD)
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let mut entry = Entry::load(space, &self.key, now)?;
-        let reply = |first: bool, kind: Kind, left, age, payload| {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
+        let mut entry = CacheEntry::load(space, &self.key, now)?;
+        let reply = |first: bool, kind: EntryKind, left, age, payload| {
             let fields = [1, now, first.into(), kind as u64, left, age].map(int);
-            fields.into_iter().chain([Value::Bytes(payload)]).collect()
+            fields.into_iter().chain([Reply::Bytes(payload)]).collect()
         };
         if entry.kind.is_value() || entry.is_leased(now) {
             if entry.dirty {
@@ -91,7 +91,7 @@ impl Operation for Claim {
                 let claimed = entry.deadline == 0 && entry.owner == self.id;
                 reply(claimed, entry.kind, entry.left(now), now - entry.made, payload)
             } else {
-                reply(false, Kind::Nothing, entry.deadline - now, 0, Vec::new())
+                reply(false, EntryKind::Nothing, entry.deadline - now, 0, Vec::new())
             });
         }
         let token = entry.next_token(now);
@@ -102,11 +102,11 @@ impl Operation for Claim {
         Ok(reply(true, self.kind(), self.ttl, 0, self.payload().to_vec()))
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         self.take(&mut fields.to_vec(), source)
     }
 
-    fn take(&self, fields: &mut [Value], _source: Source) -> Result<Answer> {
+    fn take(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
         let kind = unsigned(fields, 1)?;
         let payload = take_bytes(fields, 4)?;
         let value = match kind {

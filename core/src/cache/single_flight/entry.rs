@@ -16,7 +16,7 @@ pub(super) const SLACK_MS: u64 = 60_000;
 /// What an entry has for those who ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum EntryKind {
     /// Nothing.
     #[default]
     Nothing = 0,
@@ -28,21 +28,21 @@ pub enum Kind {
     Error = 3,
 }
 
-impl Kind {
-    pub(super) fn of(number: u8) -> Option<Kind> {
-        [Kind::Nothing, Kind::Value, Kind::Negative, Kind::Error].get(usize::from(number)).copied()
+impl EntryKind {
+    pub(super) fn of(number: u8) -> Option<EntryKind> {
+        [EntryKind::Nothing, EntryKind::Value, EntryKind::Negative, EntryKind::Error].get(usize::from(number)).copied()
     }
 
     /// Whether it is a value, be it the one that says none.
     pub fn is_value(self) -> bool {
-        matches!(self, Kind::Value | Kind::Negative)
+        matches!(self, EntryKind::Value | EntryKind::Negative)
     }
 }
 
 /// What stands at a key, brought to now. Times are microseconds of the server's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub kind: Kind,
+pub(super) struct CacheEntry {
+    pub kind: EntryKind,
     /// Who has the lease, or has claimed the value.
     pub owner: AttemptId,
     /// The token of what was last stored or forgotten.
@@ -71,24 +71,25 @@ pub(super) struct Entry {
     pub dirty: bool,
 }
 
-impl Entry {
+impl CacheEntry {
     /// Reads what stands at a key and brings it to now.
-    pub fn load(space: &dyn Space, key: &[u8], now: u64) -> Result<Entry> {
+    pub fn load(space: &dyn Space, key: &[u8], now: u64) -> Result<CacheEntry> {
         let value = space.get(key)?.unwrap_or_default();
-        Ok(Entry::read(value, value.len(), now).unwrap_or_else(|| Entry { whole: true, ..Entry::default() }))
+        Ok(CacheEntry::read(value, value.len(), now)
+            .unwrap_or_else(|| CacheEntry { whole: true, ..CacheEntry::default() }))
     }
 
     /// Reads a value of so many bytes, of which these are the first, and brings it to now; none if it is not ours.
-    pub fn read(value: &[u8], length: usize, now: u64) -> Option<Entry> {
+    pub fn read(value: &[u8], length: usize, now: u64) -> Option<CacheEntry> {
         let mut entry = decode(value, length)?;
         let deadline = now + entry.ttl;
         entry.dirty = clamp(&mut entry.made, now)
             | clamp(&mut entry.deadline, deadline)
             | clamp(&mut entry.failed, now)
             | clamp(&mut entry.guard, now + GOOD * MAX_LEASE);
-        entry.whole = entry.kind != Kind::Nothing && now >= entry.over();
+        entry.whole = entry.kind != EntryKind::Nothing && now >= entry.over();
         if entry.whole {
-            (entry.kind, entry.size) = (Kind::Nothing, 0);
+            (entry.kind, entry.size) = (EntryKind::Nothing, 0);
         }
         Some(entry)
     }
@@ -105,7 +106,7 @@ impl Entry {
 
     /// The payload as it stands at the key.
     pub fn payload(&self, space: &dyn Space, key: &[u8]) -> Vec<u8> {
-        if self.kind == Kind::Nothing { Vec::new() } else { space.range(key, HEADER as u64, self.size).to_vec() }
+        if self.kind == EntryKind::Nothing { Vec::new() } else { space.range(key, HEADER as u64, self.size).to_vec() }
     }
 
     pub fn next_token(&self, now: u64) -> u64 {
@@ -144,14 +145,14 @@ impl Entry {
     }
 
     /// Becomes something else, made now.
-    pub fn become_new(&mut self, kind: Kind, (fresh, stale): (u64, u64), size: usize, now: u64) {
+    pub fn become_new(&mut self, kind: EntryKind, (fresh, stale): (u64, u64), size: usize, now: u64) {
         (self.kind, self.made, self.size) = (kind, now, size as u64);
         (self.fresh, self.stale, self.failed, self.pause) = (fresh, stale, 0, 0);
     }
 
     /// The milliseconds that it is kept.
     fn memory(&self, now: u64) -> u64 {
-        let over = if self.kind == Kind::Nothing { 0 } else { self.over() };
+        let over = if self.kind == EntryKind::Nothing { 0 } else { self.over() };
         (self.guard.max(self.good_until(now)).max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
     }
 
@@ -167,14 +168,14 @@ impl Entry {
 }
 
 /// The entry that a value of so many bytes says, of which these are the first; none if it is not ours.
-fn decode(value: &[u8], length: usize) -> Option<Entry> {
+fn decode(value: &[u8], length: usize) -> Option<CacheEntry> {
     let rest = value.get(..HEADER)?.strip_prefix(MAGIC)?;
     let (kind, rest) = rest.split_first()?;
     let (owner, rest) = rest.split_first_chunk()?;
     let mut numbers = rest.chunks_exact(8).map_while(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
     let mut next = || numbers.next();
-    let entry = Entry {
-        kind: Kind::of(*kind)?,
+    let entry = CacheEntry {
+        kind: EntryKind::of(*kind)?,
         owner: *owner,
         version: next()?,
         last: next()?,
@@ -191,8 +192,8 @@ fn decode(value: &[u8], length: usize) -> Option<Entry> {
         whole: false,
         dirty: false,
     };
-    let Entry { version, last, made, deadline, failed, guard, .. } = entry;
-    let Entry { fresh, stale, delta, ttl, pause, .. } = entry;
+    let CacheEntry { version, last, made, deadline, failed, guard, .. } = entry;
+    let CacheEntry { fresh, stale, delta, ttl, pause, .. } = entry;
     let times_fit = [version, last, made, deadline, failed, guard].iter().all(|time| *time < EXACT);
     let lengths_fit = [fresh, stale, delta, ttl, pause].iter().all(|length| *length < LONG);
     let size_fits = length.checked_sub(HEADER).is_some_and(|size| entry.size == size as u64);
@@ -200,12 +201,12 @@ fn decode(value: &[u8], length: usize) -> Option<Entry> {
 }
 
 /// The header that says an entry.
-pub(super) fn encode(entry: &Entry) -> Vec<u8> {
+pub(super) fn encode(entry: &CacheEntry) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(MAGIC);
     header.push(entry.kind as u8);
     header.extend_from_slice(&entry.owner);
-    let Entry { version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size, .. } = *entry;
+    let CacheEntry { version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size, .. } = *entry;
     for number in [version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size] {
         header.extend_from_slice(&number.to_le_bytes());
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 use super::{FAIL, Keys, part_with_room, wake};
 use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
@@ -57,9 +57,9 @@ impl Operation for Fail {
         self.is_known.then_some(Answer::new(false))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let [key, _] = &self.keys;
-        let mut entry = Entry::load(space, key, now)?;
+        let mut entry = CacheEntry::load(space, key, now)?;
         let ended = entry.loads(&self.id, now);
         let mut payload = None;
         if ended {
@@ -68,7 +68,7 @@ impl Operation for Fail {
                 (entry.failed, entry.pause) = (now, self.pause);
             } else if self.pause > 0 {
                 payload = Some(self.error.as_bytes());
-                entry.become_new(Kind::Error, (self.pause, 0), self.error.len(), now);
+                entry.become_new(EntryKind::Error, (self.pause, 0), self.error.len(), now);
             }
         }
         if ended || entry.dirty {
@@ -77,6 +77,6 @@ impl Operation for Fail {
         if ended {
             wake(space, &self.keys, &self.wake_prefix);
         }
-        Ok(vec![Value::Int(1), int(now), int(ended.into())])
+        Ok(vec![Reply::Int(1), int(now), int(ended.into())])
     }
 }

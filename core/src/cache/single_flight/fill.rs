@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 use super::{FILL, GOOD, Keys, entry, part_with_room, wake};
 use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
@@ -33,8 +33,8 @@ pub struct Fill {
 }
 
 impl Fill {
-    fn kind(&self) -> Kind {
-        if self.value.is_some() { Kind::Value } else { Kind::Negative }
+    fn kind(&self) -> EntryKind {
+        if self.value.is_some() { EntryKind::Value } else { EntryKind::Negative }
     }
 
     fn payload(&self) -> &[u8] {
@@ -68,9 +68,9 @@ impl Operation for Fill {
         (self.token == Some(0)).then_some(Answer::new(false))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let [key, _] = &self.keys;
-        let mut entry = Entry::load(space, key, now)?;
+        let mut entry = CacheEntry::load(space, key, now)?;
         let token = self.token.unwrap_or_else(|| entry.next_token(now));
         if self.token.is_none() {
             entry.last = token;
@@ -97,6 +97,6 @@ impl Operation for Fill {
         if ended {
             wake(space, &self.keys, &self.wake_prefix);
         }
-        Ok(vec![Value::Int(1), int(now), int((stored || again).into())])
+        Ok(vec![Reply::Int(1), int(now), int((stored || again).into())])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 use super::{INVALIDATE, Keys, wake};
 use crate::call::prelude::*;
 
@@ -44,21 +44,21 @@ impl Operation for Invalidate {
         args.bytes(&self.wake_prefix);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let [key, _] = &self.keys;
-        let mut entry = Entry::load(space, key, now)?;
+        let mut entry = CacheEntry::load(space, key, now)?;
         let (had, was_loaded) = (entry.kind.is_value(), entry.is_leased(now));
         let token = entry.next_token(now);
         entry.take_lease(now);
-        (entry.kind, entry.version, entry.last, entry.size) = (Kind::Nothing, token, token, 0);
+        (entry.kind, entry.version, entry.last, entry.size) = (EntryKind::Nothing, token, token, 0);
         (entry.failed, entry.pause, entry.whole) = (0, 0, true);
         entry.guard(self.ttl, now);
         entry.save(space, key, None, now);
         wake(space, &self.keys, &self.wake_prefix);
-        Ok(vec![Value::Int(1), int(now), int(had.into()), int(was_loaded.into())])
+        Ok(vec![Reply::Int(1), int(now), int(had.into()), int(was_loaded.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 use super::{Keys, LOOK, MOST_PAYLOAD, register, take_bytes};
 use crate::call::hint::{AttemptId, Channel};
 use crate::call::prelude::*;
@@ -45,12 +45,12 @@ pub struct Look {
     /// Whether it is a cache's, or a `once`'s.
     pub feature: Feature,
     /// What its calls so far have come to; nothing before the first.
-    pub progress: Progress,
+    pub progress: LookProgress,
 }
 
 /// How far a look has come that takes several calls, so that others have their turn between them.
 #[derive(Clone, Debug, Default)]
-pub struct Progress {
+pub struct LookProgress {
     found: Vec<Looked>,
     /// Of how many entries the last call told.
     last: usize,
@@ -112,13 +112,13 @@ impl Look {
             value_only: false,
             shown,
             feature,
-            progress: Progress::default(),
+            progress: LookProgress::default(),
         }
     }
 
     /// The entries that the next call asks for. Where values are large it names few, since few are answered.
     fn asked(&self) -> &[Keys] {
-        let Progress { found, last, most } = &self.progress;
+        let LookProgress { found, last, most } = &self.progress;
         let slow = if *last > 0 { MOST_ENTRIES.min(2 * last) } else { MOST_ENTRIES };
         let most = most.map_or(slow, |most| slow.min(most));
         let rest = self.entries.get(found.len()..).unwrap_or_default();
@@ -129,7 +129,7 @@ impl Look {
         self.luck.get(self.progress.found.len() + at).copied().unwrap_or(0)
     }
 
-    fn twin_of_one(&self, space: &mut dyn Space, at: usize, mut entry: Entry, now: u64, reply: &mut Vec<Value>) {
+    fn twin_of_one(&self, space: &mut dyn Space, at: usize, mut entry: CacheEntry, now: u64, reply: &mut Vec<Reply>) {
         let [key, waiters] = &self.asked()[at];
         let fresh_until = entry.made + entry.fresh;
         let stale = entry.kind.is_value() && now >= fresh_until;
@@ -139,10 +139,10 @@ impl Look {
         let (mut duty, mut changed) = (NO_DUTY, entry.dirty);
         if self.ttl > 0 && entry.loads(&self.id, now) {
             duty = LOADS;
-        } else if self.ttl > 0 && (entry.kind == Kind::Nothing || stale || early) {
+        } else if self.ttl > 0 && (entry.kind == EntryKind::Nothing || stale || early) {
             if entry.is_leased(now) {
                 duty = ANOTHER_LOADS;
-            } else if entry.kind == Kind::Nothing || now >= entry.failed + entry.pause {
+            } else if entry.kind == EntryKind::Nothing || now >= entry.failed + entry.pause {
                 (duty, changed) = (LOADS, true);
                 entry.take_lease(now);
                 entry.last = entry.next_token(now);
@@ -150,40 +150,40 @@ impl Look {
             }
         }
         let left = match (duty, entry.kind) {
-            (0, Kind::Error) => entry.left(now),
+            (0, EntryKind::Error) => entry.left(now),
             (0, _) => 0,
             _ => entry.deadline - now,
         };
-        let age = if entry.kind == Kind::Nothing { 0 } else { now - entry.made };
+        let age = if entry.kind == EntryKind::Nothing { 0 } else { now - entry.made };
         let payload = entry.payload(space, key);
         if changed && self.ttl > 0 {
             entry.save(space, key, None, now);
         }
         if let Some(channel) = &self.channel
             && duty == ANOTHER_LOADS
-            && entry.kind == Kind::Nothing
+            && entry.kind == EntryKind::Nothing
         {
             register(space, waiters, channel);
         }
         let token = if duty == LOADS { entry.last } else { 0 };
         reply.extend([duty, token, left, entry.kind as u64, stale.into(), age].map(int));
-        reply.push(Value::Bytes(payload));
+        reply.push(Reply::Bytes(payload));
     }
 
-    fn read(fields: &mut [Value]) -> Result<Looked> {
+    fn read(fields: &mut [Reply]) -> Result<Looked> {
         let (duty, token, left) = (unsigned(fields, 0)?, unsigned(fields, 1)?, unsigned(fields, 2)?);
-        let kind = u8::try_from(unsigned(fields, 3)?).ok().and_then(Kind::of);
+        let kind = u8::try_from(unsigned(fields, 3)?).ok().and_then(EntryKind::of);
         let kind = kind.ok_or_else(|| odd_reply(format!("{fields:?}")))?;
         let (stale, age) = (unsigned(fields, 4)? == 1, unsigned(fields, 5)?);
         let payload = take_bytes(fields, 6)?;
         let seen = |value| Seen { value, stale, age };
         let seen = match kind {
-            Kind::Value => Some(seen(Some(Arc::new(payload)))),
-            Kind::Negative => Some(seen(None)),
-            Kind::Error if duty == NO_DUTY => {
+            EntryKind::Value => Some(seen(Some(Arc::new(payload)))),
+            EntryKind::Negative => Some(seen(None)),
+            EntryKind::Error if duty == NO_DUTY => {
                 return Ok(Looked::Failed { error: String::from_utf8_lossy(&payload).into_owned(), left });
             }
-            Kind::Error | Kind::Nothing => None,
+            EntryKind::Error | EntryKind::Nothing => None,
         };
         Ok(match (duty, seen) {
             (LOADS, at_hand) => Looked::Load { token, left, at_hand },
@@ -226,28 +226,28 @@ impl Operation for Look {
         ReplyLimit::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let (mut loaded, mut bytes) = (Vec::new(), 0);
         for keys in self.asked() {
-            let entry = Entry::load(space, &keys[0], now)?;
+            let entry = CacheEntry::load(space, &keys[0], now)?;
             bytes += entry.size;
             if !loaded.is_empty() && bytes > MOST_BYTES {
                 break;
             }
             loaded.push(entry);
         }
-        let mut reply = vec![Value::Int(1), int(now)];
+        let mut reply = vec![Reply::Int(1), int(now)];
         for (at, entry) in loaded.into_iter().enumerate() {
             self.twin_of_one(space, at, entry, now, &mut reply);
         }
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         self.take(&mut fields.to_vec(), source)
     }
 
-    fn take(&self, fields: &mut [Value], _source: Source) -> Result<Answer> {
+    fn take(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
         let count = fields.len() / FIELDS;
         if fields.len() != FIELDS * count || !(1..=self.asked().len()).contains(&count) {
             return Err(odd_reply(format!("{} fields", fields.len())));

@@ -14,18 +14,16 @@ use crate::call::args::Args;
 use crate::call::hint::{Channel, SHARDED, TELL};
 use crate::call::lua::{Constants, EXACT};
 use crate::call::operation::odd_reply;
-use crate::call::resp::{self, Value};
+use crate::call::resp::{self, Reply};
 use crate::call::script::NamedScript;
 use crate::call::space::Space;
 
-use entry::Kind;
-
 pub use claim::{Claim, Claimed};
-pub use entry::Kind as EntryKind;
+pub use entry::EntryKind;
 pub use fail::Fail;
 pub use fill::Fill;
 pub use invalidate::Invalidate;
-pub use look::{Look, Looked, Progress, Seen};
+pub use look::{Look, LookProgress, Looked, Seen};
 pub use stored::StoredEntry;
 
 /// The bytes of what stands before the payload of an entry.
@@ -91,9 +89,9 @@ fn part_with_room(args: &mut Args<'_>, payload: &[u8]) {
 }
 
 /// Takes the bytes out of a field of a reply: they may be many.
-fn take_bytes(fields: &mut [Value], at: usize) -> Result<Vec<u8>> {
+fn take_bytes(fields: &mut [Reply], at: usize) -> Result<Vec<u8>> {
     match fields.get_mut(at) {
-        Some(Value::Bytes(bytes)) => Ok(std::mem::take(bytes)),
+        Some(Reply::Bytes(bytes)) => Ok(std::mem::take(bytes)),
         other => Err(odd_reply(format!("field {at} is {other:?}"))),
     }
 }
@@ -105,8 +103,8 @@ const CONSTANTS: &Constants = &[
     ("HEADER", HEADER as u64),
     // What is read at once: the header, and the payload if it is short.
     ("PIECE", 4_096),
-    ("NOTHING", Kind::Nothing as u64),
-    ("ERROR", Kind::Error as u64),
+    ("NOTHING", EntryKind::Nothing as u64),
+    ("ERROR", EntryKind::Error as u64),
     ("GOOD", GOOD),
     ("LONGEST_GUARD", GOOD * MAX_LEASE),
     ("LONGEST_DELTA", look::LONGEST_DELTA),

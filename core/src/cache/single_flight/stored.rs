@@ -1,12 +1,12 @@
 //! What stands at the key of an entry, told without a call.
 
-use super::entry::{Entry, Kind};
+use super::entry::{CacheEntry, EntryKind};
 
 /// What a value says about an entry of a cache, or about an id of a `once`. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEntry {
     /// What there is for those who ask.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The bytes of the value, or of the text of the error.
     pub size: u64,
     /// How old that is.
@@ -33,13 +33,13 @@ impl StoredEntry {
     /// What a value of `length` bytes, of which at least the first [`ENTRY_HEADER`](crate::stored::ENTRY_HEADER) are given, says at
     /// a time of the server's clock; none if it is not ours: then it counts as none, and the next call that writes replaces it.
     pub fn read(header: &[u8], length: usize, now: u64) -> Option<StoredEntry> {
-        let entry = Entry::read(header, length, now)?;
+        let entry = CacheEntry::read(header, length, now)?;
         let (left, lasting) =
-            if entry.kind == Kind::Nothing { (0, 0) } else { (entry.left(now), entry.made + entry.fresh) };
+            if entry.kind == EntryKind::Nothing { (0, 0) } else { (entry.left(now), entry.made + entry.fresh) };
         Some(StoredEntry {
             kind: entry.kind,
             size: entry.size,
-            age: if entry.kind == Kind::Nothing { 0 } else { now - entry.made },
+            age: if entry.kind == EntryKind::Nothing { 0 } else { now - entry.made },
             fresh: lasting.saturating_sub(now),
             served: left,
             load: entry.delta,

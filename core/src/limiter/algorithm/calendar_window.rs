@@ -3,7 +3,7 @@
 //! Words: count, the last charge (not the index of its window: a time keeps its meaning when the period of the policy
 //! changes). Twin of `calendar_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words, carry_nothing, to_the_end};
+use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words, carry_nothing, to_the_end};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rule};
 
@@ -31,7 +31,7 @@ fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()
 }
 
-fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+fn ends(kept: &StoredRule, words: &mut Words, now: u64) -> End {
     let [count, last, ..] = words;
     let back = clamp(last, now);
     End {
@@ -72,7 +72,7 @@ fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] = at.now;
 }
 
-fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &Charged) {
+fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &RefundedCharge) {
     words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
         words[1] = at.now;

@@ -4,7 +4,7 @@
 //! another period: it ends with that window, and the first charge opens a whole one. Of a count that was given back as a whole: 0,
 //! 0, and when that was. Twin of `fixed_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words, to_the_end};
+use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words, to_the_end};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
 
@@ -28,7 +28,7 @@ pub(super) const DEFINITION: Definition = Definition {
     reset_after,
 };
 
-fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+fn ends(kept: &StoredRule, words: &mut Words, now: u64) -> End {
     let [count, end, last, _] = words;
     let (mut back, copied) = (clamp(last, now), *last == 0);
     let longest = if copied { now } else { *last } + kept.rate.period;
@@ -79,7 +79,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     *count = (*count + cost).min(MAX_LIMIT);
 }
 
-fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &Charged) {
+fn refund(_rule: &Rule, words: &mut Words, at: &Moment, amount: u64, _charged: &RefundedCharge) {
     words[0] = words[0].saturating_sub(amount);
     if words[0] == 0 {
         *words = [0, 0, at.now, 0];

@@ -41,7 +41,7 @@ pub(crate) enum Edge {
 
 /// An entry that was looked for, and the sum of the one before it.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct LogPosition {
     pub number: u64,
     pub time: u64,
     pub total: u64,
@@ -108,8 +108,8 @@ impl Entries<'_> {
     }
 
     /// The first entry after `low` that is not passed over. `low`, with its sum, is. Steps that double, then halves.
-    pub fn beyond(&self, mut low: u64, gone: u64, edge: Edge) -> Found {
-        let mut found = Found { number: self.log.next, time: 0, total: 0, gone };
+    pub fn beyond(&self, mut low: u64, gone: u64, edge: Edge) -> LogPosition {
+        let mut found = LogPosition { number: self.log.next, time: 0, total: 0, gone };
         let mut passes = |number: u64, low: &mut u64| {
             let (time, total) = self.entry(number);
             let passed = match edge {
@@ -119,11 +119,11 @@ impl Entries<'_> {
             if passed {
                 (*low, found.gone) = (number, total);
             } else {
-                found = Found { number, time, total, ..found };
+                found = LogPosition { number, time, total, ..found };
             }
             (passed, found)
         };
-        let (mut step, mut best) = (1, Found { number: self.log.next, time: 0, total: 0, gone });
+        let (mut step, mut best) = (1, LogPosition { number: self.log.next, time: 0, total: 0, gone });
         while low + step < best.number {
             let (passed, now) = passes(low + step, &mut low);
             best = now;

@@ -175,14 +175,14 @@ pub(crate) struct Filled {
 }
 
 /// What is known of the charge that is given back.
-pub(crate) struct Charged {
+pub(crate) struct RefundedCharge {
     pub since: u64,
     /// Of a hold of a bucket: no more comes back than was not filled again.
     pub filled: Option<Filled>,
 }
 
 /// What a stored state tells of the rule that made it.
-pub(crate) struct Kept {
+pub(crate) struct StoredRule {
     pub rate: Rate,
     pub capacity: u64,
 }
@@ -259,7 +259,7 @@ pub(crate) struct Definition {
     pub log: Option<Logged>,
     /// Of what another policy's rule counted: when it has nothing to say any more. None of one with a log, which ends a period
     /// after its last own charge. In Lua the section `ends`.
-    pub ends: Option<fn(&Kept, &mut Words, u64) -> End>,
+    pub ends: Option<fn(&StoredRule, &mut Words, u64) -> End>,
     /// Takes over what was counted at another rate or by another period, as of the last charge: what it makes of it must
     /// not depend on when it is asked, since a call that writes nothing may have asked before.
     pub carry: fn(&Rule, &mut Words, Rate, u64),
@@ -270,7 +270,7 @@ pub(crate) struct Definition {
     pub wait: fn(&Rule, &Words, &Moment, u64) -> Option<u64>,
     pub charge: fn(&Rule, &mut Words, &Moment, u64),
     /// Gives back an amount.
-    pub refund: fn(&Rule, &mut Words, &Moment, u64, &Charged),
+    pub refund: fn(&Rule, &mut Words, &Moment, u64, &RefundedCharge),
     /// How long permits that were charged ahead of their use may wait for it: given what `reset_after` was told and how many
     /// are taken at once at most. None if what the algorithm promises would not hold.
     pub lease_life: Option<fn(&Rule, u64, u64) -> u64>,

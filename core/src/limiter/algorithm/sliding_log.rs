@@ -5,7 +5,7 @@
 //! is [`WRAP`] larger. Twin of `sliding_log.lua`.
 
 use super::log::{Edge, Entries, LOG_MOST, Log, WRAP};
-use super::{Charged, Definition, Logged, Moment, Words, carry_nothing};
+use super::{Definition, Logged, Moment, RefundedCharge, Words, carry_nothing};
 use crate::limiter::policy::Rule;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -153,7 +153,7 @@ fn count(words: &mut Words, log: &Log) {
     *words = if words[0] + 1 >= log.next { log.beginning_at_last(used) } else { [words[0], used, words[2], words[3]] };
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &RefundedCharge) {
     let since = charged.since;
     // The oldest first: what is left stands in the log for at least as long as what was charged.
     if since + rule.period() > at.now {

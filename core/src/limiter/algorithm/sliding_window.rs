@@ -3,7 +3,7 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `sliding_window.lua`.
 
-use super::{Charged, Definition, End, Kept, Moment, Words};
+use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
 
@@ -62,7 +62,7 @@ fn carry(rule: &Rule, words: &mut Words, kept: Rate, now: u64) {
     *last = (*last).max(window);
 }
 
-fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+fn ends(kept: &StoredRule, words: &mut Words, now: u64) -> End {
     let (back, period) = (clamp(&mut words[0], now), kept.rate.period);
     let [last, current, previous, _] = *words;
     let window = last - last % period;
@@ -110,7 +110,7 @@ fn charge(_rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     words[1] = (words[1] + cost).min(MAX_LIMIT);
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &RefundedCharge) {
     let since = charged.since;
     let now = at.now;
     let [last, current, previous, _] = words;

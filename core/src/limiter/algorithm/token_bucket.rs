@@ -5,7 +5,7 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
 //! `token_bucket.lua`.
 
-use super::{Bucket, Charged, Definition, End, Filled, Kept, Moment, Words};
+use super::{Bucket, Definition, End, Filled, Moment, RefundedCharge, StoredRule, Words};
 use crate::base::clock::clamp;
 use crate::call::lua::EXACT;
 use crate::limiter::policy::{MAX_PERIOD, Rate, Rule};
@@ -91,7 +91,7 @@ fn carry(rule: &Rule, words: &mut Words, kept: Rate, _now: u64) {
     (*tat, *part) = (at, rest);
 }
 
-fn ends(kept: &Kept, words: &mut Words, now: u64) -> End {
+fn ends(kept: &StoredRule, words: &mut Words, now: u64) -> End {
     let [tat, part, last, _] = words;
     let back = clamp(last, now);
     // In floating point, as the script does it: exact enough for an end that cannot be.
@@ -161,7 +161,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     put(rule, words, now, distance.min(full));
 }
 
-fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Charged) {
+fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &RefundedCharge) {
     let now = at.now;
     let mut given = tokens(rule, amount.min(rule.capacity()));
     if let Some(Filled { at, part }) = charged.filled {

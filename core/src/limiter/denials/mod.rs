@@ -18,7 +18,7 @@ pub use process::{
 };
 pub(crate) use process::{may_know, table};
 pub(crate) use slots::{Denial, MOST_RULES, RuleNumbers};
-use slots::{Entry, SLOT};
+use slots::{DenialEntry, SLOT};
 
 use crate::base::hash::hash;
 use crate::base::shared::Seed;
@@ -31,7 +31,7 @@ const DRIFT: u64 = 1_000;
 const LATE: u64 = 100;
 
 /// A table of remembered denials.
-pub(crate) struct Table {
+pub(crate) struct DenialTable {
     cells: &'static [[AtomicU64; CELL]],
     slots: &'static [[AtomicU64; SLOT]],
     seed: Seed,
@@ -40,7 +40,7 @@ pub(crate) struct Table {
 /// What one limiter needs of the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Shelf {
-    table: &'static Table,
+    table: &'static DenialTable,
     /// The key of the hash of its keys.
     keys: [u64; 2],
     server: [u64; 2],
@@ -49,14 +49,14 @@ pub(crate) struct Shelf {
 
 /// What stands for a key of a limiter.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct DenialPlace {
     /// The same for all policies and servers.
     key: [u64; 2],
 }
 
 /// What is known of a call from before it was sent.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark {
+pub(crate) struct DenialVersion {
     generation: u64,
     /// When it was about to be sent, in microseconds.
     asked: u64,
@@ -75,13 +75,13 @@ pub(crate) enum Frees {
     Later(u64),
 }
 
-impl Table {
+impl DenialTable {
     /// A table in this memory, which is at least [`MIN_DENY_CACHE_KB`]; a quarter is for cells.
-    fn new(words: &'static [AtomicU64], seed: Seed) -> Table {
+    fn new(words: &'static [AtomicU64], seed: Seed) -> DenialTable {
         let cell_count = (words.len() / 4 / CELL).max(1);
         let cell_count = 1 << cell_count.ilog2();
         let (cells, slots) = words.split_at(cell_count * CELL);
-        Table { cells: cells.as_chunks().0, slots: slots.as_chunks().0, seed }
+        DenialTable { cells: cells.as_chunks().0, slots: slots.as_chunks().0, seed }
     }
 
     /// What a limiter has here: of a server, whose keys begin with this stem, and with a policy that this number stands for.
@@ -95,7 +95,7 @@ impl Table {
         }
     }
 
-    fn cell(&self, place: Place) -> Cell<'_> {
+    fn cell(&self, place: DenialPlace) -> Cell<'_> {
         Cell::new(&self.cells[place.key[0] as usize & (self.cells.len() - 1)])
     }
 
@@ -112,18 +112,18 @@ impl Table {
     }
 
     fn in_use(&self, now: u64) -> usize {
-        self.slots.iter().filter(|slot| Entry::end(slot) > now).count()
+        self.slots.iter().filter(|slot| DenialEntry::end(slot) > now).count()
     }
 }
 
 impl Shelf {
     /// What stands for a key.
     #[inline]
-    pub fn place(&self, key: &[u8]) -> Place {
-        Place { key: hash(self.keys, key) }
+    pub fn place(&self, key: &[u8]) -> DenialPlace {
+        DenialPlace { key: hash(self.keys, key) }
     }
 
-    fn id(&self, place: Place) -> [u64; 2] {
+    fn id(&self, place: DenialPlace) -> [u64; 2] {
         [place.key[0] ^ self.server[0], place.key[1] ^ self.server[1]]
     }
 
@@ -132,15 +132,15 @@ impl Shelf {
     #[inline(always)]
     pub fn with_denial<T>(
         &self,
-        place: Place,
+        place: DenialPlace,
         cost: u64,
         most: u64,
         now: impl Fn() -> u64,
         then: impl FnOnce(&Denial, u64) -> Option<T>,
     ) -> Option<T> {
         let id = self.id(place);
-        let slot = self.table.ways(id).iter().find(|slot| Entry::is_of(slot, id))?;
-        let mut entry = Entry::default();
+        let slot = self.table.ways(id).iter().find(|slot| DenialEntry::is_of(slot, id))?;
+        let mut entry = DenialEntry::default();
         if !entry.read(slot, id) {
             return None;
         }
@@ -155,27 +155,27 @@ impl Shelf {
     }
 
     /// A call is about to be sent, which can run for `timeout` microseconds.
-    pub fn mark(&self, place: Place, frees: Frees, now: u64, timeout: u64) -> Mark {
+    pub fn mark(&self, place: DenialPlace, frees: Frees, now: u64, timeout: u64) -> DenialVersion {
         let cell = self.table.cell(place);
         let is_other = cell.is_other(place.key[1] ^ self.policy);
         if frees == Frees::Nothing && !is_other {
-            return Mark { generation: cell.generation(), asked: now, until: None };
+            return DenialVersion { generation: cell.generation(), asked: now, until: None };
         }
         let held = if let Frees::Later(held) = frees { slower(held) } else { 0 };
         let until = now.saturating_add(timeout).saturating_add(held).div_ceil(1_000) + LATE;
         cell.announce(now, until);
-        Mark { generation: cell.generation(), asked: now, until: Some(until) }
+        DenialVersion { generation: cell.generation(), asked: now, until: Some(until) }
     }
 
     /// The answer to a call that was marked has come; `holds` if something may become free by itself.
-    pub fn answered(&self, place: Place, mark: &Mark, holds: bool, now: u64) {
+    pub fn answered(&self, place: DenialPlace, mark: &DenialVersion, holds: bool, now: u64) {
         if let Some(until) = mark.until.filter(|_| !holds) {
             self.table.cell(place).sign_off(now, until);
         }
     }
 
     /// Remembers the denial of a call that was marked for at most `most` microseconds, unless it may be wrong by now.
-    pub fn remember(&self, place: Place, mark: &Mark, denial: Denial, most: u64, now: u64) {
+    pub fn remember(&self, place: DenialPlace, mark: &DenialVersion, denial: Denial, most: u64, now: u64) {
         let cell = self.table.cell(place);
         if mark.until.is_some() || cell.generation() != mark.generation || !cell.was_quiet(mark.asked) {
             return;
@@ -186,9 +186,9 @@ impl Shelf {
             return;
         }
         let ways = self.table.ways(id);
-        let own = ways.iter().find(|slot| Entry::is_of(slot, id));
-        let slot = own.or_else(|| ways.iter().min_by_key(|slot| Entry::end(slot)));
-        let entry = Entry {
+        let own = ways.iter().find(|slot| DenialEntry::is_of(slot, id));
+        let slot = own.or_else(|| ways.iter().min_by_key(|slot| DenialEntry::end(slot)));
+        let entry = DenialEntry {
             id,
             policy: self.policy,
             generation: mark.generation,

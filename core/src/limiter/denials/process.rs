@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use once_cell::race::OnceBox;
 
-use super::Table;
+use super::DenialTable;
 use crate::base::clock::boot_micros;
 use crate::base::error::{Error, Result};
 use crate::base::hash::hash;
@@ -29,10 +29,10 @@ pub(super) const FORMAT: Format = Format {
     is_fixed: false,
 };
 
-static TABLE: OnceBox<Kept> = OnceBox::new();
+static TABLE: OnceBox<SharedDenials> = OnceBox::new();
 
-struct Kept {
-    table: Option<Table>,
+struct SharedDenials {
+    table: Option<DenialTable>,
     place: SharedBy,
     kilobytes: u64,
     /// Why it is not in the file that was named.
@@ -73,7 +73,7 @@ pub fn prepare_deny_cache(kilobytes: u64, file: Option<&Path>) -> Result<()> {
             "deny_cache_kb of {kilobytes} is neither 0 nor {MIN_DENY_CACHE_KB} to {MAX_DENY_CACHE_KB}: change it"
         )));
     }
-    let made = TABLE.get_or_init(|| Box::new(Kept::new(kilobytes, file)));
+    let made = TABLE.get_or_init(|| Box::new(SharedDenials::new(kilobytes, file)));
     if made.kilobytes != kilobytes && made.place != SharedBy::File {
         let there = made.kilobytes;
         return Err(Error::invalid(format!(
@@ -95,8 +95,8 @@ pub fn deny_cache() -> DenyCache {
 }
 
 /// The table of this process; none if it is off, or the system gives no memory for it.
-pub(crate) fn table() -> Option<&'static Table> {
-    let make = || Box::new(Kept::new(DEFAULT_DENY_CACHE_KB, deny_cache_file().as_deref()));
+pub(crate) fn table() -> Option<&'static DenialTable> {
+    let make = || Box::new(SharedDenials::new(DEFAULT_DENY_CACHE_KB, deny_cache_file().as_deref()));
     TABLE.get_or_init(make).table.as_ref()
 }
 
@@ -106,10 +106,10 @@ pub(crate) fn may_know() -> bool {
     table.is_some_and(|table| table.latest().load(Ordering::Relaxed) > boot_micros())
 }
 
-impl Kept {
+impl SharedDenials {
     // Of two threads that make it at once one loses, and its memory, which nobody touched, stays mapped.
-    fn new(kilobytes: u64, path: Option<&Path>) -> Kept {
-        let nothing = |problem| Kept { table: None, place: SharedBy::Nobody, kilobytes, problem };
+    fn new(kilobytes: u64, path: Option<&Path>) -> SharedDenials {
+        let nothing = |problem| SharedDenials { table: None, place: SharedBy::Nobody, kilobytes, problem };
         let words = kilobytes as usize * 1_024 / size_of::<u64>();
         if words == 0 {
             return nothing(None);
@@ -119,8 +119,8 @@ impl Kept {
         let problem = match joined {
             Ok(Some((words, seed))) => {
                 let kilobytes = (size_of_val(words) as u64).div_ceil(1_024);
-                let table = Some(Table::new(words, seed));
-                return Kept { table, place: SharedBy::File, kilobytes, problem: None };
+                let table = Some(DenialTable::new(words, seed));
+                return SharedDenials { table, place: SharedBy::File, kilobytes, problem: None };
             }
             Ok(None) => problem,
             Err(problem) => Some(problem),
@@ -129,7 +129,7 @@ impl Kept {
         let Ok(seed) = shared::seed() else { return nothing(problem) };
         for (shared, place) in [(true, SharedBy::Forks), (false, SharedBy::Own)] {
             if let Some(words) = shared::map(words, shared) {
-                return Kept { table: Some(Table::new(words, seed)), place, kilobytes, problem };
+                return SharedDenials { table: Some(DenialTable::new(words, seed)), place, kilobytes, problem };
             }
         }
         nothing(problem)

@@ -46,7 +46,7 @@ pub(crate) struct Denial {
 
 /// A denial with what decides whether it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct DenialEntry {
     pub id: [u64; 2],
     pub policy: u64,
     pub generation: u64,
@@ -94,7 +94,7 @@ fn places(rule_count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..MOST_RULES).filter(move |rule| *rule < rule_count).map(|rule| HEAD + RULE * rule..HEAD + RULE * (rule + 1))
 }
 
-impl Entry {
+impl DenialEntry {
     /// Becomes the entry in these words, if it has this id; else it is nothing. Made where it lies, since moving it takes longer.
     #[inline(always)]
     pub fn read(&mut self, slot: &[AtomicU64; SLOT], id: [u64; 2]) -> bool {

@@ -1,16 +1,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::process::FORMAT;
-use super::slots::{Entry, SLOT};
+use super::slots::{DenialEntry, SLOT};
 use super::*;
 use crate::base::shared;
 
 const NOW: u64 = 5_000_000_000;
 const SECOND: u64 = 1_000_000;
 
-fn table(kilobytes: usize) -> &'static Table {
+fn table(kilobytes: usize) -> &'static DenialTable {
     let words: Vec<AtomicU64> = (0..kilobytes * 128).map(|_| AtomicU64::new(0)).collect();
-    Box::leak(Box::new(Table::new(words.leak(), [3, 4])))
+    Box::leak(Box::new(DenialTable::new(words.leak(), [3, 4])))
 }
 
 fn denial(cost: u64) -> Denial {
@@ -24,7 +24,7 @@ fn denial(cost: u64) -> Denial {
 }
 
 /// Has a denial remembered that was asked for and answered at once.
-fn remember(shelf: &Shelf, place: Place, now: u64) {
+fn remember(shelf: &Shelf, place: DenialPlace, now: u64) {
     // The first may be that of another key in its cell.
     for _ in 0..2 {
         let mark = shelf.mark(place, Frees::Nothing, now, SECOND);
@@ -34,17 +34,17 @@ fn remember(shelf: &Shelf, place: Place, now: u64) {
 }
 
 /// The entry of this id, if one is whole.
-fn read(words: &[AtomicU64; SLOT], id: [u64; 2]) -> Option<Entry> {
-    let mut entry = Entry::default();
+fn read(words: &[AtomicU64; SLOT], id: [u64; 2]) -> Option<DenialEntry> {
+    let mut entry = DenialEntry::default();
     entry.read(words, id).then_some(entry)
 }
 
 /// What is remembered of a cost of 1.
-fn found(shelf: &Shelf, place: Place, now: u64) -> Option<Denial> {
+fn found(shelf: &Shelf, place: DenialPlace, now: u64) -> Option<Denial> {
     shelf.with_denial(place, 1, SECOND, || now, |denial, _| Some(*denial))
 }
 
-fn is_known(shelf: &Shelf, place: Place, now: u64) -> bool {
+fn is_known(shelf: &Shelf, place: DenialPlace, now: u64) -> bool {
     found(shelf, place, now).is_some()
 }
 
@@ -124,10 +124,10 @@ fn what_was_written_in_part_is_nothing() {
     let entry = |generation, until, rule_count| {
         let whole = RuleNumbers { retry_after: Some(until), remaining: 3, reset_after: generation };
         let denial = Denial { cost: 2, whole, rule_count, rules: [whole; MOST_RULES] };
-        Entry { id, policy: 5, generation, asked: until - 9, until, answered: until - 8, denial }
+        DenialEntry { id, policy: 5, generation, asked: until - 9, until, answered: until - 8, denial }
     };
     assert_eq!(read(&words, id), None);
-    let bare = |entry: &Entry| {
+    let bare = |entry: &DenialEntry| {
         let mut entry = *entry;
         entry.denial.rules[entry.denial.rule_count..].fill(RuleNumbers::default());
         entry
@@ -169,7 +169,7 @@ fn writers_of_one_slot_at_once_leave_one_of_them_or_nothing() {
         let denial = Denial { cost: writer ^ round, whole, rule_count: 1, ..Denial::default() };
         // Two of them write of one key.
         let id = [1, writer.min(2)];
-        Entry { id, policy: writer, generation: round, asked: 1, until: 3, answered: 2, denial }
+        DenialEntry { id, policy: writer, generation: round, asked: 1, until: 3, answered: 2, denial }
     };
     std::thread::scope(|scope| {
         for writer in 1..=3 {
@@ -188,7 +188,7 @@ fn writers_of_one_slot_at_once_leave_one_of_them_or_nothing() {
 #[test]
 fn a_table_that_is_full_forgets_what_ends_first_and_nothing_else_is_wrong() {
     let shelf = table(MIN_DENY_CACHE_KB as usize).shelf("server", b"stem", 7);
-    let keys: Vec<Place> = (0..5_000_u32).map(|key| shelf.place(&key.to_le_bytes())).collect();
+    let keys: Vec<DenialPlace> = (0..5_000_u32).map(|key| shelf.place(&key.to_le_bytes())).collect();
     for (at, place) in keys.iter().enumerate() {
         remember(&shelf, *place, NOW + at as u64);
         assert!(is_known(&shelf, *place, NOW + at as u64), "the newest is remembered");
@@ -200,7 +200,7 @@ fn a_table_that_is_full_forgets_what_ends_first_and_nothing_else_is_wrong() {
 #[test]
 fn nobody_without_the_seed_knows_where_a_key_lies() {
     let words = |_| -> &'static [AtomicU64] { (0..8_192).map(|_| AtomicU64::new(0)).collect::<Vec<_>>().leak() };
-    let tables = [[1, 2], [1, 3]].map(|seed| &*Box::leak(Box::new(Table::new(words(seed), seed))));
+    let tables = [[1, 2], [1, 3]].map(|seed| &*Box::leak(Box::new(DenialTable::new(words(seed), seed))));
     let same = (0..1_000_u32).filter(|key| {
         let [one, other] = tables.map(|table| table.shelf("s", b"t", 1).place(&key.to_le_bytes()).key);
         one[0] & 63 == other[0] & 63
@@ -223,9 +223,9 @@ fn a_clock_that_goes_back_or_was_of_another_host_makes_a_miss() {
 #[test]
 fn a_process_that_is_killed_while_it_writes_leaves_what_others_can_use() {
     let words = shared::map(2_048, true).unwrap();
-    let table: &'static Table = Box::leak(Box::new(Table::new(words, [5, 6])));
+    let table: &'static DenialTable = Box::leak(Box::new(DenialTable::new(words, [5, 6])));
     let shelf = table.shelf("server", b"stem", 7);
-    let places: Vec<Place> = (0..40_u32).map(|key| shelf.place(&key.to_le_bytes())).collect();
+    let places: Vec<DenialPlace> = (0..40_u32).map(|key| shelf.place(&key.to_le_bytes())).collect();
     for round in 0..20 {
         // SAFETY: the child only touches the table, and is ended by a signal.
         let child = unsafe { libc::fork() };
@@ -289,7 +289,7 @@ fn a_file_is_joined_by_all_who_name_it_and_by_nobody_else() {
     let join = |path: &std::path::Path| join_sized(path, 64 * 128);
     let [one, other] = [join(&path), join(&path)].map(|joined| {
         let (words, seed) = joined.unwrap();
-        &*Box::leak(Box::new(Table::new(words, seed)))
+        &*Box::leak(Box::new(DenialTable::new(words, seed)))
     });
     let [shelf, alike] = [one, other].map(|table| table.shelf("server", b"stem", 7));
     remember(&shelf, shelf.place(b"k"), NOW);

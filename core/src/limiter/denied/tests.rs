@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::base::decision::{Decision, Source};
 use crate::call::answer::Answer;
 use crate::call::operation::Operation;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
 use crate::limiter::holds::Unsettled;
@@ -41,7 +41,7 @@ impl Dice {
 struct Flight {
     call: LimiterCall,
     deadline: u64,
-    reply: Option<Vec<Value>>,
+    reply: Option<Vec<Reply>>,
     is_lost: bool,
 }
 

@@ -21,7 +21,7 @@ fn decision(allowed: bool, cost: u64, remaining: u64) -> Decision {
 /// A purse, and what Redis has left.
 struct Store {
     purses: Purses,
-    owner: Owner,
+    owner: PurseOwner,
     left: u64,
 }
 
@@ -30,19 +30,19 @@ impl Store {
         Store { purses: Purses::default(), owner: Arc::new(7_u8), left }
     }
 
-    fn turn(&self, key: &[u8], cost: u64, now: u64) -> Turn {
-        let is_own = |owner: &Owner| Arc::ptr_eq(owner, &self.owner);
+    fn turn(&self, key: &[u8], cost: u64, now: u64) -> PurseTurn {
+        let is_own = |owner: &PurseOwner| Arc::ptr_eq(owner, &self.owner);
         self.purses.turn(key, || self.owner.clone(), is_own, (cost, 100), (now, 500))
     }
 
     /// One call from beginning to end: how much was asked for beside its cost, none if it was spent here.
     fn call(&mut self, key: &[u8], cost: u64, now: u64) -> Option<u64> {
         match self.turn(key, cost, now) {
-            Turn::Spent(decision) => {
+            PurseTurn::Spent(decision) => {
                 assert_eq!((decision.source, decision.cost, decision.allowed), (Source::Lease, cost, true));
                 None
             }
-            Turn::Ask(taking) => {
+            PurseTurn::Ask(taking) => {
                 self.answer(key, taking, cost, now);
                 Some(taking.more)
             }
@@ -93,7 +93,7 @@ fn nothing_is_spent_at_the_end_or_after() {
 fn what_a_call_brought_ends_as_if_it_had_come_when_the_call_was_sent() {
     let mut store = Store::new(1_000);
     (0..3).for_each(|_| assert!(store.call(b"k", 1, 0).is_none_or(|more| more < 100)));
-    let Turn::Ask(taking) = store.turn(b"k", 1, 100) else { panic!("nothing is here") };
+    let PurseTurn::Ask(taking) = store.turn(b"k", 1, 100) else { panic!("nothing is here") };
     store.answer(b"k", taking, 1, 400);
     assert_eq!(store.call(b"k", 1, LIFE + 99), None);
     assert!(store.call(b"k", 1, LIFE + 100).is_some());
@@ -103,19 +103,19 @@ fn what_a_call_brought_ends_as_if_it_had_come_when_the_call_was_sent() {
 fn one_takes_and_others_ask_for_themselves() {
     let mut store = Store::new(1_000);
     (0..3).for_each(|_| assert!(store.call(b"k", 1, 0).is_none_or(|more| more < 100)));
-    let Turn::Ask(first) = store.turn(b"k", 1, 0) else { panic!("nothing is here") };
+    let PurseTurn::Ask(first) = store.turn(b"k", 1, 0) else { panic!("nothing is here") };
     assert_eq!(first.more, 3);
     for _ in 0..100 {
-        let Turn::Ask(other) = store.turn(b"k", 1, 1) else { panic!("nothing is here") };
+        let PurseTurn::Ask(other) = store.turn(b"k", 1, 1) else { panic!("nothing is here") };
         assert_eq!(other.more, 0);
         store.answer(b"k", other, 1, 1);
     }
     store.answer(b"k", first, 1, 2);
     assert_eq!(store.call(b"k", 3, 3), None, "what the first one took");
     // One that never answers is not waited for.
-    assert!(matches!(store.turn(b"k", 1, 4), Turn::Ask(Taking { more: 7, .. })));
-    assert!(matches!(store.turn(b"k", 1, 503), Turn::Ask(Taking { more: 0, .. })));
-    assert!(matches!(store.turn(b"k", 1, 504), Turn::Ask(Taking { more: 15, .. })));
+    assert!(matches!(store.turn(b"k", 1, 4), PurseTurn::Ask(Taking { more: 7, .. })));
+    assert!(matches!(store.turn(b"k", 1, 503), PurseTurn::Ask(Taking { more: 0, .. })));
+    assert!(matches!(store.turn(b"k", 1, 504), PurseTurn::Ask(Taking { more: 15, .. })));
 }
 
 #[test]
@@ -125,9 +125,9 @@ fn what_was_dropped_is_gone_and_what_is_on_its_way_too() {
     assert_eq!(store.call(b"k", 1, 0), None);
     store.purses.drop_key(b"k");
     assert_eq!(store.call(b"k", 1, 0), Some(0));
-    let Turn::Ask(taking) = store.turn(b"k", 1, 0) else { panic!("nothing is here") };
+    let PurseTurn::Ask(taking) = store.turn(b"k", 1, 0) else { panic!("nothing is here") };
     store.purses.drop_key(b"k");
-    assert!(matches!(store.turn(b"k", 1, 0), Turn::Ask(Taking { more: 0, .. })));
+    assert!(matches!(store.turn(b"k", 1, 0), PurseTurn::Ask(Taking { more: 0, .. })));
     store.answer(b"k", taking, 1, 0);
     assert!(store.purses.give_up(0).is_empty(), "what was asked for before the drop");
 }
@@ -163,7 +163,7 @@ fn the_keys_of_long_ago_are_forgotten() {
         store.call(&number.to_be_bytes(), 1, 0);
         store.call(b"kept", 1, 0);
     }
-    let count = |shard: &Mutex<Shard>| {
+    let count = |shard: &Mutex<PurseShard>| {
         let shard = shard.lock().unwrap();
         shard.recent.len() + shard.older.len()
     };

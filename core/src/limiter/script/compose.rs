@@ -39,7 +39,7 @@ const INCLUDED: [(&str, &str); 12] = [
 
 /// The rules that a part is written out for, and how it writes.
 pub(super) struct Form {
-    rules: Vec<Names>,
+    rules: Vec<RuleNames>,
     /// Whether it is for every policy, so that the rules are known by the script only.
     looped: bool,
     /// Whether writes wait for the end of the script.
@@ -69,7 +69,7 @@ impl Form {
         let name = |(i, algorithm): (usize, &Algorithm)| {
             let definition = algorithm.definition();
             let name = (prefix, codec::name_size(definition));
-            let names = Names { definition, number: i + 1, base, first_argument: argument, name, bucket: buckets };
+            let names = RuleNames { definition, number: i + 1, base, first_argument: argument, name, bucket: buckets };
             argument += names.argument_count();
             prefix += name.1;
             buckets += usize::from(definition.has_capacity());
@@ -121,7 +121,7 @@ impl Form {
                 false
             }
             "each" => {
-                let each = |rule: &Names| block.iter().for_each(|line| put(text, outer, &self.of(rule, line)));
+                let each = |rule: &RuleNames| block.iter().for_each(|line| put(text, outer, &self.of(rule, line)));
                 self.rules.iter().for_each(each);
                 false
             }
@@ -176,7 +176,7 @@ impl Form {
     }
 
     /// A line about one rule.
-    fn of(&self, rule: &Names, line: &str) -> String {
+    fn of(&self, rule: &RuleNames, line: &str) -> String {
         self.write(line, |name| rule.replacement(name))
     }
 
@@ -228,7 +228,7 @@ impl Form {
             "ALL_COUNT" => rules.len().to_string(),
             "ALL_MARKS" => ((1_u32 << rules.len()) - 1).to_string(),
             "ALL_NEXT" => first.map_or_else(String::new, |rule| {
-                let count: usize = rules.iter().map(Names::argument_count).sum();
+                let count: usize = rules.iter().map(RuleNames::argument_count).sum();
                 format!("{}{}", rule.base, rule.first_argument + count)
             }),
             "ALL_FITS" => format!("#value == {size}"),
@@ -287,7 +287,7 @@ fn put(text: &mut String, indent: &str, line: &str) {
 }
 
 /// The names of one rule.
-struct Names {
+struct RuleNames {
     definition: &'static Definition,
     /// From 1.
     number: usize,
@@ -301,7 +301,7 @@ struct Names {
     bucket: usize,
 }
 
-impl Names {
+impl RuleNames {
     fn argument_count(&self) -> usize {
         self.definition.arguments().len()
     }

@@ -120,10 +120,10 @@ const MOST_MIXED: usize = 3;
 const MOST_TOGETHER: usize = 2;
 
 /// What was made in this process. Its lock is only ever tried: one that a fork left taken costs the making, nothing else.
-static MADE: Mutex<Option<Made>> = Mutex::new(None);
+static MADE: Mutex<Option<ScriptCache>> = Mutex::new(None);
 
 #[derive(Default)]
-struct Made {
+struct ScriptCache {
     of_one_key: HashMap<Shape, Arc<Scripts>>,
     of_several: HashMap<Vec<Shape>, Arc<Script>>,
 }

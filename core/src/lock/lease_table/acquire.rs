@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::table::{Held, Table, Waiter, waits_in_order};
-use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, Queue, load_all, save};
+use super::table::{LeaseHolder, LeaseTable, Waiter, waits_in_order};
+use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, QueueMode, load_all, save};
 use crate::call::prelude::*;
 
 pub(super) const REFUSED: u64 = 0;
@@ -26,7 +26,7 @@ pub struct Acquire {
     /// How many of them it wants, from 1; more than there are is never granted.
     pub weight: u64,
     /// How it waits if it is refused.
-    pub queue: Queue,
+    pub queue: QueueMode,
     /// Where it listens; zeros if it does not wait.
     pub channel: Channel,
     /// What the channels' names begin with.
@@ -47,7 +47,7 @@ pub struct Acquire {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: AcquireOutcome,
     /// Whether a value that was not ours stood at a key and was replaced.
     pub healed: bool,
     /// Whether an earlier copy of the question was sent, of which nobody knows whether it arrived, or will.
@@ -56,7 +56,7 @@ pub struct Grant {
 
 /// What became of a try to acquire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AcquireOutcome {
     /// It holds.
     Granted {
         /// The fencing token.
@@ -66,12 +66,12 @@ pub enum Outcome {
     },
     /// Its attempt was given up before.
     Cancelled {
-        /// As of [`Granted`](Outcome::Granted).
+        /// As of [`Granted`](AcquireOutcome::Granted).
         released: bool,
     },
     /// It does not hold.
     Refused {
-        /// As of [`Granted`](Outcome::Granted).
+        /// As of [`Granted`](AcquireOutcome::Granted).
         released: bool,
         /// After how many microseconds the first of those who stand in the way is over.
         wait: u64,
@@ -87,12 +87,12 @@ struct Standing {
     holding: Option<usize>,
     waiting: Option<usize>,
     /// Why it is refused.
-    refusal: Option<Refusal>,
+    refusal: Option<LeaseRefusal>,
 }
 
 /// Since when a try waits, and whether in order.
 #[derive(Clone, Copy)]
-struct Turn {
+struct WaitOrder {
     since: u64,
     in_order: bool,
     /// Whether it stands in every table if one refuses. Else it stands only where it is refused: in some of the others it
@@ -101,31 +101,31 @@ struct Turn {
 }
 
 /// Why a table refuses.
-struct Refusal {
+struct LeaseRefusal {
     wait: u64,
     place: u64,
     holder: Vec<u8>,
 }
 
 impl Acquire {
-    fn turn(&self, tables: &[Table], now: u64) -> Turn {
+    fn turn(&self, tables: &[LeaseTable], now: u64) -> WaitOrder {
         let known = tables.iter().filter_map(|table| table.waiting(&self.id).map(|at| table.waiters[at].since)).min();
         let since = known.into_iter().fold(now.saturating_sub(self.waited), u64::min);
-        let in_order = waits_in_order(self.queue == Queue::Order, since, now);
-        let has_room = |table: &Table| {
+        let in_order = waits_in_order(self.queue == QueueMode::Order, since, now);
+        let has_room = |table: &LeaseTable| {
             let knows = table.holding(&self.id).is_some() || table.waiting(&self.id).is_some();
             knows || table.waiters.len() < MOST_WAITERS
         };
-        Turn { since, in_order, stands: in_order && self.queue != Queue::No && tables.iter().all(has_room) }
+        WaitOrder { since, in_order, stands: in_order && self.queue != QueueMode::No && tables.iter().all(has_room) }
     }
 
-    fn standing(&self, table: &Table, turn: Turn, now: u64) -> Standing {
+    fn standing(&self, table: &LeaseTable, turn: WaitOrder, now: u64) -> Standing {
         let (holding, waiting) = (table.holding(&self.id), table.waiting(&self.id));
         let refusal = if holding.is_some() { None } else { self.refusal(table, waiting, turn, now) };
         Standing { holding, waiting, refusal }
     }
 
-    fn refusal(&self, table: &Table, waiting: Option<usize>, turn: Turn, now: u64) -> Option<Refusal> {
+    fn refusal(&self, table: &LeaseTable, waiting: Option<usize>, turn: WaitOrder, now: u64) -> Option<LeaseRefusal> {
         let place = table.place(turn.since, &self.id);
         let goes_first = turn.in_order || waiting.is_some_and(|at| table.waiters[at].goes_first(now));
         let stop = if goes_first { place } else { table.waiters.len() };
@@ -138,14 +138,14 @@ impl Acquire {
         }
         let deadlines = table.holders.iter().map(|held| held.deadline);
         let earliest = deadlines.chain(table.ahead(stop, waiting, now).map(|waiter| waiter.until)).min();
-        Some(Refusal {
+        Some(LeaseRefusal {
             wait: earliest.map_or(HEARTBEAT, |earliest| earliest - now),
             place: waiting.unwrap_or(table.waiters.len()) as u64,
             holder: table.holders.first().filter(|_| full).map(|held| held.who.clone()).unwrap_or_default(),
         })
     }
 
-    fn take(&self, table: &mut Table, standing: &Standing, token: u64, now: u64) {
+    fn take(&self, table: &mut LeaseTable, standing: &Standing, token: u64, now: u64) {
         if let Some(at) = standing.waiting {
             table.dismiss(at, now);
         }
@@ -154,7 +154,7 @@ impl Acquire {
                 table.renew(at, now, self.ttl);
                 table.holders[at].token = token;
             }
-            None => table.holders.push(Held {
+            None => table.holders.push(LeaseHolder {
                 id: self.id,
                 deadline: now + self.ttl,
                 ttl: self.ttl,
@@ -168,7 +168,7 @@ impl Acquire {
     }
 
     /// Leaves a waiter, in the place that it came for; whether there was room.
-    fn wait(&self, table: &mut Table, waiting: Option<usize>, since: u64, now: u64) -> bool {
+    fn wait(&self, table: &mut LeaseTable, waiting: Option<usize>, since: u64, now: u64) -> bool {
         match waiting {
             Some(at) => drop(table.waiters.remove(at)),
             None if table.waiters.len() >= MOST_WAITERS => return false,
@@ -179,7 +179,7 @@ impl Acquire {
             until: now + HEARTBEAT,
             since,
             weight: self.weight,
-            fair: self.queue == Queue::Order,
+            fair: self.queue == QueueMode::Order,
             told: false,
             channel: self.channel,
         };
@@ -208,7 +208,7 @@ impl Operation for Acquire {
         args.number(self.token);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, self.instead_of.as_ref())?;
         let turn = self.turn(&tables, now);
         let standings: Vec<Standing> = tables.iter().map(|table| self.standing(table, turn, now)).collect();
@@ -228,7 +228,7 @@ impl Operation for Acquire {
         };
         let healed = tables.iter().any(|table| table.foreign);
         let released = self.instead_of.is_some() && tables.iter().all(|table| table.left);
-        let mut worst = Refusal { wait: 0, place: 0, holder: Vec::new() };
+        let mut worst = LeaseRefusal { wait: 0, place: 0, holder: Vec::new() };
         for ((key, mut table), standing) in self.keys.iter().zip(tables).zip(standings) {
             let mut changed = table.foreign || table.changed;
             let mut freed = table.left;
@@ -244,13 +244,13 @@ impl Operation for Acquire {
                     if worst.holder.is_empty() {
                         worst.holder = refusal.holder;
                     }
-                    changed |= self.queue != Queue::No && self.wait(&mut table, standing.waiting, turn.since, now);
+                    changed |= self.queue != QueueMode::No && self.wait(&mut table, standing.waiting, turn.since, now);
                 }
                 None if turn.stands && standing.holding.is_none() => {
                     changed |= self.wait(&mut table, standing.waiting, turn.since, now);
                 }
                 // Not this table refuses: those who wait in it need not wait for the others.
-                None if self.queue != Queue::No => {
+                None if self.queue != QueueMode::No => {
                     if let Some(at) = standing.waiting {
                         freed |= table.dismiss(at, now);
                         changed = true;
@@ -263,43 +263,44 @@ impl Operation for Acquire {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }
         }
-        let mut reply = vec![Value::Int(1), int(now), int(healed.into()), int(outcome), int(released.into())];
+        let mut reply = vec![Reply::Int(1), int(now), int(healed.into()), int(outcome), int(released.into())];
         match outcome {
             GRANTED => reply.push(int(token)),
-            REFUSED => reply.extend([int(worst.wait), int(worst.place), Value::Bytes(worst.holder)]),
+            REFUSED => reply.extend([int(worst.wait), int(worst.place), Reply::Bytes(worst.holder)]),
             _ => {}
         }
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let released = unsigned(fields, 2)? == 1;
         let outcome = match (unsigned(fields, 1)?, fields.len()) {
-            (REFUSED, 6) => Outcome::Refused {
+            (REFUSED, 6) => AcquireOutcome::Refused {
                 released,
                 wait: unsigned(fields, 3)?,
                 place: unsigned(fields, 4)?,
                 holder: bytes(fields, 5)?,
             },
-            (GRANTED, 4) => Outcome::Granted { token: unsigned(fields, 3)?, released },
-            (CANCELLED, 3) => Outcome::Cancelled { released },
+            (GRANTED, 4) => AcquireOutcome::Granted { token: unsigned(fields, 3)?, released },
+            (CANCELLED, 3) => AcquireOutcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
         Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: false }))
     }
 
-    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode_repeated(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         let mut grant: Grant = self.decode(fields, source)?.take()?;
         grant.repeated = true;
-        let (Outcome::Refused { released, .. } | Outcome::Granted { released, .. } | Outcome::Cancelled { released }) =
-            &mut grant.outcome;
+        let (AcquireOutcome::Refused { released, .. }
+        | AcquireOutcome::Granted { released, .. }
+        | AcquireOutcome::Cancelled { released }) = &mut grant.outcome;
         // As of a release: who is not there any more was released by the first try.
         *released = self.instead_of.is_some();
         Ok(Answer::new(grant))
     }
 
     fn is_grant(&self, answer: &Answer) -> bool {
-        answer.get::<Grant>().is_some_and(|grant| matches!(grant.outcome, Outcome::Granted { .. }))
+        answer.get::<Grant>().is_some_and(|grant| matches!(grant.outcome, AcquireOutcome::Granted { .. }))
     }
 
     fn has_written(&self, answer: &Answer) -> bool {

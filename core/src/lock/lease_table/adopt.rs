@@ -42,10 +42,10 @@ impl Operation for Adopt {
         args.number(self.exact.into());
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, None)?;
         // A call that was sent twice finds its own id.
-        let place = |table: &super::Table| table.holding(&self.id).or_else(|| table.holding(&self.heir));
+        let place = |table: &super::LeaseTable| table.holding(&self.id).or_else(|| table.holding(&self.heir));
         let places: Option<Vec<usize>> = tables.iter().map(place).collect();
         let held = places.is_some();
         let mut token = 0;
@@ -65,14 +65,14 @@ impl Operation for Adopt {
                 save(space, key, &table, now, &[], b"");
             }
         }
-        Ok(vec![Value::Int(1), int(now), int(held.into()), int(token)])
+        Ok(vec![Reply::Int(1), int(now), int(held.into()), int(token)])
     }
 
     fn has_written(&self, answer: &Answer) -> bool {
         answer.get::<Option<u64>>().is_some_and(Option::is_some)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let token = unsigned(fields, 1)?;
         Ok(Answer::new((unsigned(fields, 0)? == 1).then_some(token)))
     }

@@ -7,7 +7,7 @@ use crate::call::prelude::*;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
 #[derive(Clone, Debug)]
-pub struct Extend {
+pub struct ExtendLease {
     /// The whole Redis keys of the tables, each once.
     pub keys: Arc<[Vec<u8>]>,
     /// Of the attempt that was granted.
@@ -18,7 +18,7 @@ pub struct Extend {
     pub shown: Arc<str>,
 }
 
-impl Operation for Extend {
+impl Operation for ExtendLease {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -32,7 +32,7 @@ impl Operation for Extend {
         args.number(self.ttl);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, None)?;
         let places: Option<Vec<usize>> = tables.iter().map(|table| table.holding(&self.id)).collect();
         let held = places.is_some();
@@ -44,6 +44,6 @@ impl Operation for Extend {
                 save(space, key, &table, now, &[], b"");
             }
         }
-        Ok(vec![Value::Int(1), int(now), int(held.into())])
+        Ok(vec![Reply::Int(1), int(now), int(held.into())])
     }
 }

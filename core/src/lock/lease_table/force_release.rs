@@ -37,7 +37,7 @@ impl Operation for ForceRelease {
         args.bytes(&self.wake_prefix);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, None)?;
         let mut ended = 0;
         for (key, mut table) in self.keys.iter().zip(tables) {
@@ -48,10 +48,10 @@ impl Operation for ForceRelease {
             }
             ended += count as u64;
         }
-        Ok(vec![Value::Int(1), int(now), int(ended)])
+        Ok(vec![Reply::Int(1), int(now), int(ended)])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)?))
     }
 }

@@ -68,25 +68,25 @@ impl Operation for Inspect {
         ReplyLimit::of(HOLDER_FIELDS * MOST_HOLDERS, MAX_WHO_BYTES * MOST_HOLDERS)
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let mut reply = vec![Value::Int(1), int(now)];
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
+        let mut reply = vec![Reply::Int(1), int(now)];
         for table in load_all(space, self.keys.get(..1).unwrap_or_default(), now, None)? {
             reply.extend([int(table.foreign.into()), int(table.last), int(table.waiters.len() as u64)]);
             for held in table.holders {
                 let left = held.deadline - now;
                 reply.extend([held.token, held.weight, held.since, held.deadline, left].map(int));
-                reply.push(Value::Bytes(held.who));
+                reply.push(Reply::Bytes(held.who));
             }
         }
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let holders = fields.get(3..).unwrap_or_default();
         if holders.len() % HOLDER_FIELDS != 0 {
             return Err(odd_reply(format!("{} fields", fields.len())));
         }
-        let holder = |fields: &[Value]| {
+        let holder = |fields: &[Reply]| {
             let Who { host, pid, label } = Who::decode(&bytes(fields, 5)?);
             Ok(Holder {
                 host,

@@ -20,11 +20,11 @@ use crate::call::hint::{SHARDED, TELL};
 use crate::call::lua::{Constants, EXACT};
 use crate::call::script::NamedScript;
 use crate::call::space::Space;
-use table::Table;
+use table::LeaseTable;
 
-pub use acquire::{Acquire, Grant, Outcome};
+pub use acquire::{Acquire, AcquireOutcome, Grant};
 pub use adopt::Adopt;
-pub use extend::Extend;
+pub use extend::ExtendLease;
 pub use force_release::ForceRelease;
 pub use inspect::{Holder, Inspect, Inspection};
 pub use release::Release;
@@ -57,7 +57,7 @@ pub const MAX_WHO_BYTES: usize = 256;
 /// How a caller waits if it is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Queue {
+pub enum QueueMode {
     /// Not at all.
     #[default]
     No = 0,
@@ -68,12 +68,12 @@ pub enum Queue {
 }
 
 /// Reads the tables of all keys, without the holder that leaves.
-fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&AttemptId>) -> Result<Vec<Table>> {
-    keys.iter().map(|key| Ok(Table::load(space.get(key)?, now, leaving))).collect()
+fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&AttemptId>) -> Result<Vec<LeaseTable>> {
+    keys.iter().map(|key| Ok(LeaseTable::load(space.get(key)?, now, leaving))).collect()
 }
 
 /// Writes a table and tells the waiters that were found for its permits.
-fn save(space: &mut dyn Space, key: &[u8], table: &Table, now: u64, told: &[usize], wake_prefix: &[u8]) {
+fn save(space: &mut dyn Space, key: &[u8], table: &LeaseTable, now: u64, told: &[usize], wake_prefix: &[u8]) {
     space.set(key, table::encode(table), table.memory(now));
     for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
         space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);

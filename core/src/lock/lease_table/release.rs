@@ -43,7 +43,7 @@ impl Operation for Release {
         true
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, Some(&self.id))?;
         let held = tables.iter().all(|table| table.left);
         for (key, mut table) in self.keys.iter().zip(tables) {
@@ -61,10 +61,10 @@ impl Operation for Release {
                 save(space, key, &table, now, &told, &self.wake_prefix);
             }
         }
-        Ok(vec![Value::Int(1), int(now), int(held.into())])
+        Ok(vec![Reply::Int(1), int(now), int(held.into())])
     }
 
-    fn decode_repeated(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode_repeated(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         // What is not held any more was freed by the first try.
         flag(fields, 0).map(|_| Answer::new(true))
     }

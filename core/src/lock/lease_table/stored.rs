@@ -1,7 +1,7 @@
 //! What stands at a lock's key, told without a call.
 
 use super::inspect::Holder;
-use super::table::{Held, Table, Waiter};
+use super::table::{LeaseHolder, LeaseTable, Waiter};
 use super::who::Who;
 
 /// What a value says about a lock. Times are microseconds.
@@ -36,7 +36,7 @@ impl StoredLock {
     /// What a value says at a time of the server's clock; none if it is not ours: then it counts as none, and the next call
     /// that writes replaces it.
     pub fn read(value: &[u8], now: u64) -> Option<StoredLock> {
-        let table = Some(Table::load(Some(value), now, None)).filter(|table| !table.foreign)?;
+        let table = Some(LeaseTable::load(Some(value), now, None)).filter(|table| !table.foreign)?;
         Some(StoredLock {
             token: table.last,
             holders: table.holders.iter().map(|held| holder(held, now)).collect(),
@@ -47,9 +47,9 @@ impl StoredLock {
     }
 }
 
-fn holder(held: &Held, now: u64) -> Holder {
+fn holder(held: &LeaseHolder, now: u64) -> Holder {
     let Who { host, pid, label } = Who::decode(&held.who);
-    let Held { token, weight: permits, since, deadline: until, .. } = *held;
+    let LeaseHolder { token, weight: permits, since, deadline: until, .. } = *held;
     Holder { host, pid, label, token, permits, since, until, left: until - now }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn waits_in_order(fair: bool, since: u64, now: u64) -> bool {
 
 /// One who holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct LeaseHolder {
     pub id: AttemptId,
     pub deadline: u64,
     pub ttl: u64,
@@ -71,12 +71,12 @@ pub(super) struct Held {
 
 /// What stands at a key, brought to now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct LeaseTable {
     /// The last token given.
     pub last: u64,
     pub tombstones: VecDeque<Tombstone>,
     pub waiters: Vec<Waiter>,
-    pub holders: Vec<Held>,
+    pub holders: Vec<LeaseHolder>,
     /// Whether the value was not ours.
     pub foreign: bool,
     /// Whether something was changed that must be written.
@@ -85,13 +85,13 @@ pub(super) struct Table {
     pub left: bool,
 }
 
-impl Table {
+impl LeaseTable {
     /// Reads a value and brings it to now, without the holder that leaves.
-    pub fn load(value: Option<&[u8]>, now: u64, leaving: Option<&AttemptId>) -> Table {
+    pub fn load(value: Option<&[u8]>, now: u64, leaving: Option<&AttemptId>) -> LeaseTable {
         let mut table = match value.map(decode) {
             Some(Some(table)) => table,
-            Some(None) => Table { foreign: true, ..Table::default() },
-            None => Table::default(),
+            Some(None) => LeaseTable { foreign: true, ..LeaseTable::default() },
+            None => LeaseTable::default(),
         };
         // Also one that is over leaves: else a clock that goes back would let it hold again.
         table.changed = leaving.is_some_and(|id| table.holding(id).is_some());
@@ -208,9 +208,9 @@ impl Table {
 }
 
 /// The table that a value says; none if it is not ours.
-pub(super) fn decode(value: &[u8]) -> Option<Table> {
+pub(super) fn decode(value: &[u8]) -> Option<LeaseTable> {
     let mut rest = Bytes(value.strip_prefix(MAGIC)?);
-    let mut table = Table { last: rest.exact()?, ..Table::default() };
+    let mut table = LeaseTable { last: rest.exact()?, ..LeaseTable::default() };
     let (tombstones, waiters) = (u32::from_le_bytes(rest.take()?) as usize, u16::from_le_bytes(rest.take()?));
     let crowded = tombstones > TOMBSTONE_SIZE * MOST_TOMBSTONES || usize::from(waiters) > MOST_WAITERS;
     if crowded || tombstones % TOMBSTONE_SIZE != 0 {
@@ -234,13 +234,13 @@ pub(super) fn decode(value: &[u8]) -> Option<Table> {
         let (weight, size) = (rest.weight()?, u16::from_le_bytes(rest.take()?));
         let (who, others) = rest.0.split_at_checked(size.into())?;
         rest.0 = others;
-        table.holders.push(Held { id, deadline, ttl, token, since, weight, who: who.to_vec() });
+        table.holders.push(LeaseHolder { id, deadline, ttl, token, since, weight, who: who.to_vec() });
     }
     Some(table)
 }
 
 /// The value that says a table.
-pub(super) fn encode(table: &Table) -> Vec<u8> {
+pub(super) fn encode(table: &LeaseTable) -> Vec<u8> {
     let mut value = MAGIC.to_vec();
     put(&mut value, &[table.last]);
     value.extend_from_slice(&((table.tombstones.len() * TOMBSTONE_SIZE) as u32).to_le_bytes());

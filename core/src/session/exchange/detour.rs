@@ -11,7 +11,7 @@ pub(super) struct StandsFor {
     pub primary: Arc<Node>,
     /// What the call comes to if nobody knows better.
     pub error: Error,
-    pub why: Why,
+    pub why: DetourReason,
 }
 
 /// What came of asking other servers: rare, and so not part of each call.
@@ -39,7 +39,7 @@ impl Detour {
 
 /// Why another server is asked.
 #[derive(Clone, Copy)]
-pub(super) enum Why {
+pub(super) enum DetourReason {
     /// There is no connection to the primary.
     Away,
     /// It has just refused this call, which was sent so.

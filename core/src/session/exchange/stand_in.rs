@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::detour::{Detour, StandsFor, Why};
+use super::detour::{Detour, DetourReason, StandsFor};
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::Error;
 use crate::call::refusal_breaker::Pass;
@@ -53,7 +53,7 @@ impl Exchange {
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
         let error = cluster.explained(&tried, error);
-        match self.stand_in(StandsFor { primary: tried, error, why: Why::Away }) {
+        match self.stand_in(StandsFor { primary: tried, error, why: DetourReason::Away }) {
             Ok(step) => step,
             // A call that has nowhere to go may as well ask for the map.
             Err(_) if cluster.pace.is_due(Instant::now) && Instant::now() < self.deadline => Step::Discover,
@@ -62,7 +62,7 @@ impl Exchange {
     }
 
     /// Its server says that its cluster is down, or refused calls for that a moment ago: that is for others to say.
-    pub(super) fn cut_off(&mut self, error: Error, why: Why) -> Step {
+    pub(super) fn cut_off(&mut self, error: Error, why: DetourReason) -> Step {
         let Some(primary) = self.node.clone() else { return self.not_reached(error, 0) };
         if let Some(stands_for) = self.take_stands_for() {
             return self.ask_another(stands_for);
@@ -103,7 +103,7 @@ impl Exchange {
         if let Some(cluster) = self.session.engine().route.cluster() {
             cluster.confirmed(self.slot);
         }
-        if matches!(stands_for.why, Why::RefusedOthers) && Instant::now() < self.deadline {
+        if matches!(stands_for.why, DetourReason::RefusedOthers) && Instant::now() < self.deadline {
             (self.with_text, self.pass, self.node) = (false, Pass::Probe, Some(stands_for.primary));
             return Step::Send;
         }
@@ -114,8 +114,8 @@ impl Exchange {
     fn in_vain(&mut self, stands_for: StandsFor) -> Step {
         self.node = Some(stands_for.primary);
         match stands_for.why {
-            Why::Away | Why::RefusedOthers => self.not_reached(stands_for.error, 0),
-            Why::Refused(scope, pass) => {
+            DetourReason::Away | DetourReason::RefusedOthers => self.not_reached(stands_for.error, 0),
+            DetourReason::Refused(scope, pass) => {
                 self.pass = pass;
                 self.refused(stands_for.error, scope)
             }

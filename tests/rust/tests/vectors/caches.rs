@@ -205,13 +205,13 @@ impl Case<'_> {
                 found
             }
             "plant" => {
-                let kind = testing::Kind::parse(step["type"].as_str().unwrap_or("string"))?;
+                let kind = testing::TestValueKind::parse(step["type"].as_str().unwrap_or("string"))?;
                 let value = spec::bytes(step, "value").unwrap_or_else(|| b"x".to_vec());
                 testing::put(&self.client, redis_key, kind, &value).run()?;
                 Value::Null
             }
             "persist" => {
-                testing::put(&self.client, redis_key, testing::Kind::Persist, b"").run()?;
+                testing::put(&self.client, redis_key, testing::TestValueKind::Persist, b"").run()?;
                 Value::Null
             }
             "raw" => match testing::get(&self.client, redis_key).run()? {

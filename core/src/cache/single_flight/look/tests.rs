@@ -10,8 +10,8 @@ struct Values(Vec<(Vec<u8>, Vec<u8>)>);
 impl Values {
     fn new(sizes: &[usize]) -> Values {
         let value = |size: &usize| {
-            let mut entry = Entry::default();
-            entry.become_new(Kind::Value, (60_000_000, 0), *size, NOW);
+            let mut entry = CacheEntry::default();
+            entry.become_new(EntryKind::Value, (60_000_000, 0), *size, NOW);
             [super::super::entry::encode(&entry), vec![b'x'; *size]].concat()
         };
         Values(sizes.iter().enumerate().map(|(at, size)| (vec![at as u8], value(size))).collect())
@@ -65,13 +65,13 @@ fn told(sizes: &[usize]) -> Vec<usize> {
         value_only: false,
         shown: "it".into(),
         feature: Feature::Cache,
-        progress: Progress::default(),
+        progress: LookProgress::default(),
     };
     let mut told = Vec::new();
     loop {
         let mut reply = look.twin(&mut values, NOW).unwrap();
         let payloads =
-            reply.iter().filter_map(|field| if let Value::Bytes(it) = field { Some(it.len()) } else { None });
+            reply.iter().filter_map(|field| if let Reply::Bytes(it) = field { Some(it.len()) } else { None });
         let (count, bytes) = (payloads.clone().count(), payloads.sum::<usize>());
         assert!(count == 1 || bytes <= MOST_BYTES as usize);
         assert!(bytes + reply.len() * 32 <= look.reply_limit().bytes && reply.len() <= look.reply_limit().items + 1);
@@ -116,10 +116,10 @@ fn a_reply_about_more_or_less_than_was_asked_for_is_none() {
         value_only: false,
         shown: "it".into(),
         feature: Feature::Cache,
-        progress: Progress::default(),
+        progress: LookProgress::default(),
     };
     let fields = |count: usize| {
-        let one = || (0..6).map(|_| Value::Int(0)).chain([Value::Bytes(Vec::new())]);
+        let one = || (0..6).map(|_| Reply::Int(0)).chain([Reply::Bytes(Vec::new())]);
         (0..count).flat_map(|_| one()).collect::<Vec<_>>()
     };
     assert!(look(2).take(&mut fields(2), Source::Redis).is_ok());

@@ -120,7 +120,7 @@ wait_1 = SUM_1 > slimit_1 and stop_1 - now or 0
 
 #[test]
 fn names_are_not_confused() {
-    let names = Names {
+    let names = RuleNames {
         definition: Box::leak(Box::new(confusing())),
         number: 3,
         base: "",

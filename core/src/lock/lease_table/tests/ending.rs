@@ -6,7 +6,7 @@ use super::*;
 fn an_acquire_that_comes_after_its_cancellation_is_refused_while_the_tombstone_stands() {
     let mut lock = Locks::with(1);
     assert!(!lock.release_and_cancel(A, SECOND));
-    let cancelled = Grant { outcome: Outcome::Cancelled { released: false }, healed: false, repeated: false };
+    let cancelled = Grant { outcome: AcquireOutcome::Cancelled { released: false }, healed: false, repeated: false };
     assert_eq!(lock.ask(lock.call(A)), cancelled);
     assert!(lock.acquire(B).is_some());
     assert!(lock.release_and_cancel(B, 2 * SECOND));
@@ -30,7 +30,7 @@ fn of_too_many_tombstones_the_oldest_goes() {
         lock.release_and_cancel(id(n), SECOND);
     }
     assert_eq!(lock.table("k").tombstones.len(), MOST_TOMBSTONES);
-    assert!(matches!(lock.ask(lock.call(id(1))).outcome, Outcome::Cancelled { .. }));
+    assert!(matches!(lock.ask(lock.call(id(1))).outcome, AcquireOutcome::Cancelled { .. }));
     assert!(lock.acquire(id(0)).is_some());
 }
 
@@ -49,7 +49,7 @@ fn a_forced_release_ends_all_leases_and_tells_those_who_wait() {
     let lock = Locks::with(2);
     lock.acquire(A);
     lock.acquire(B);
-    lock.wait(C, Queue::Hint);
+    lock.wait(C, QueueMode::Hint);
     let wake_prefix = b"wake:".as_slice().into();
     let force = ForceRelease { keys: lock.keys.clone(), permits: 2, wake_prefix, shown: "it".into() };
     assert!(lock.run(&force).get() == Some(&2_u64));

@@ -51,13 +51,13 @@ fn a_token_exceeds_the_last_one_the_clock_and_the_floor() {
 #[test]
 fn permits_are_held_up_to_their_number_by_weight() {
     let lock = Locks::with(5);
-    assert!(lock.weighing(A, 3, Queue::No).is_some());
-    assert_eq!(lock.weighing(B, 3, Queue::No), None);
-    assert!(lock.weighing(C, 2, Queue::No).is_some());
-    assert_eq!(lock.weighing(D, 1, Queue::No), None);
+    assert!(lock.weighing(A, 3, QueueMode::No).is_some());
+    assert_eq!(lock.weighing(B, 3, QueueMode::No), None);
+    assert!(lock.weighing(C, 2, QueueMode::No).is_some());
+    assert_eq!(lock.weighing(D, 1, QueueMode::No), None);
     lock.release(A);
-    assert!(lock.weighing(D, 3, Queue::No).is_some());
-    assert_eq!(lock.weighing(B, 6, Queue::No), None);
+    assert!(lock.weighing(D, 3, QueueMode::No).is_some());
+    assert_eq!(lock.weighing(B, 6, QueueMode::No), None);
 }
 
 #[test]
@@ -67,17 +67,17 @@ fn a_refusal_tells_when_where_and_because_of_whom() {
     lock.now += SECOND;
     lock.acquire(B);
     let refused = |call| match lock.ask(call).outcome {
-        Outcome::Refused { wait, place, holder, .. } => (wait, place, holder),
+        AcquireOutcome::Refused { wait, place, holder, .. } => (wait, place, holder),
         other => panic!("{other:?}"),
     };
     let (before, now) = (lock.stored("k"), lock.now);
     assert_eq!(refused(lock.call(C)), (TTL - SECOND, 0, vec![1]));
     assert_eq!(lock.stored("k"), before, "it asked without waiting: nothing was written");
-    assert_eq!(refused(Acquire { queue: Queue::Order, ..lock.call(C) }), (TTL - SECOND, 0, vec![1]));
+    assert_eq!(refused(Acquire { queue: QueueMode::Order, ..lock.call(C) }), (TTL - SECOND, 0, vec![1]));
     assert_eq!(refused(lock.call(D)).1, 1);
     lock.release(A);
     // Only the one in order stands in the way now, until it is forgotten.
-    assert_eq!(refused(Acquire { queue: Queue::Hint, ..lock.call(D) }), (HEARTBEAT, 1, vec![]));
+    assert_eq!(refused(Acquire { queue: QueueMode::Hint, ..lock.call(D) }), (HEARTBEAT, 1, vec![]));
     assert_eq!(refused(Acquire { weight: 3, ..lock.call(A) }).0, now + HEARTBEAT - lock.now);
     assert_eq!(refused(Acquire { weight: 3, permits: 2, ..Locks::with(2).call(A) }).2, vec![2]);
     assert!(lock.acquire(C).is_some());
@@ -89,13 +89,13 @@ fn several_tables_are_taken_together_or_not_at_all() {
     lock.several(&["b"]);
     lock.take(Acquire { floor: START + 100, ..lock.call(A) });
     lock.several(&["a", "b", "c"]);
-    assert_eq!(lock.wait(B, Queue::Hint), None);
+    assert_eq!(lock.wait(B, QueueMode::Hint), None);
     assert_eq!(["a", "b", "c"].map(|key| lock.table(key).waiters.len()), [0, 1, 0], "only where it is refused");
     assert!(lock.stored("a").is_none());
     lock.several(&["b"]).release(A);
     assert_eq!(lock.told("b"), [B]);
     lock.several(&["a", "b", "c"]);
-    assert_eq!(lock.wait(B, Queue::Hint), Some(START + 102));
+    assert_eq!(lock.wait(B, QueueMode::Hint), Some(START + 102));
     assert_eq!(["a", "b", "c"].map(|key| lock.table(key).last), [START + 102; 3]);
     assert!(lock.extend(B, 2 * TTL));
     lock.several(&["c"]).release(B);
@@ -117,10 +117,10 @@ fn a_refusal_by_several_tables_tells_the_longest_wait_and_the_first_who_holds() 
         lock.several(&[key]);
         lock.take(Acquire { ttl, ..lock.call(id) });
         for n in 0..waiters {
-            lock.wait([50 + n; 16], Queue::Hint);
+            lock.wait([50 + n; 16], QueueMode::Hint);
         }
     }
     lock.several(&["free", "a", "b", "c"]);
-    let outcome = Outcome::Refused { released: false, wait: 5 * SECOND, place: 2, holder: vec![1] };
+    let outcome = AcquireOutcome::Refused { released: false, wait: 5 * SECOND, place: 2, holder: vec![1] };
     assert_eq!(lock.ask(lock.call(D)).outcome, outcome);
 }

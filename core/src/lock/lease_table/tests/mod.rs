@@ -8,10 +8,10 @@ mod waiting;
 
 use std::sync::Arc;
 
-use super::table::{Table, Waiter};
+use super::table::{LeaseTable, Waiter};
 use super::{
-    ALL_PERMITS, Acquire, AttemptId, Extend, ForceRelease, Grant, HEARTBEAT, Inspect, Inspection, LONGEST_TOMBSTONE,
-    MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, Outcome, Queue, Release, TABLE_MEMORY, table,
+    ALL_PERMITS, Acquire, AcquireOutcome, AttemptId, ExtendLease, ForceRelease, Grant, HEARTBEAT, Inspect, Inspection,
+    LONGEST_TOMBSTONE, MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, QueueMode, Release, TABLE_MEMORY, table,
 };
 use super::{PATIENCE, RIGHT_OF_WAY};
 use crate::base::decision::Source;
@@ -60,7 +60,7 @@ impl Locks {
             floor: 0,
             permits: self.permits,
             weight: 1,
-            queue: Queue::No,
+            queue: QueueMode::No,
             channel: *b"0123456789abcdef",
             wake_prefix: b"wake:".as_slice().into(),
             who: id[..1].into(),
@@ -78,7 +78,7 @@ impl Locks {
 
     /// The token, if it was granted.
     fn take(&self, call: Acquire) -> Option<u64> {
-        let Outcome::Granted { token, .. } = self.ask(call).outcome else { return None };
+        let AcquireOutcome::Granted { token, .. } = self.ask(call).outcome else { return None };
         Some(token)
     }
 
@@ -86,11 +86,11 @@ impl Locks {
         self.take(self.call(id))
     }
 
-    fn wait(&self, id: AttemptId, queue: Queue) -> Option<u64> {
+    fn wait(&self, id: AttemptId, queue: QueueMode) -> Option<u64> {
         self.take(Acquire { queue, ..self.call(id) })
     }
 
-    fn weighing(&self, id: AttemptId, weight: u64, queue: Queue) -> Option<u64> {
+    fn weighing(&self, id: AttemptId, weight: u64, queue: QueueMode) -> Option<u64> {
         self.take(Acquire { weight, queue, ..self.call(id) })
     }
 
@@ -105,7 +105,7 @@ impl Locks {
     }
 
     fn extend(&self, id: AttemptId, ttl: u64) -> bool {
-        let call = Extend { keys: self.keys.clone(), id, ttl, shown: "it".into() };
+        let call = ExtendLease { keys: self.keys.clone(), id, ttl, shown: "it".into() };
         self.run(&call).take().unwrap()
     }
 
@@ -115,7 +115,7 @@ impl Locks {
         inspection
     }
 
-    fn table(&self, key: &str) -> Table {
+    fn table(&self, key: &str) -> LeaseTable {
         self.stored(key).and_then(|value| table::decode(&value)).unwrap_or_default()
     }
 

@@ -18,35 +18,35 @@ impl Luck {
 #[test]
 fn who_has_waited_for_half_a_second_is_overtaken_by_nobody() {
     let mut lock = Locks::with(3);
-    lock.weighing(A, 1, Queue::No);
-    lock.weighing(B, 2, Queue::No);
-    assert_eq!(lock.weighing(C, 3, Queue::Hint), None);
+    lock.weighing(A, 1, QueueMode::No);
+    lock.weighing(B, 2, QueueMode::No);
+    assert_eq!(lock.weighing(C, 3, QueueMode::Hint), None);
     lock.now += PATIENCE - 1;
     lock.release(A);
-    assert!(lock.weighing(A, 1, Queue::No).is_some(), "C does not fit, and wants only a hint");
+    assert!(lock.weighing(A, 1, QueueMode::No).is_some(), "C does not fit, and wants only a hint");
     lock.now += 1;
     lock.release(A);
-    assert_eq!(lock.weighing(A, 1, Queue::Hint), None);
+    assert_eq!(lock.weighing(A, 1, QueueMode::Hint), None);
     assert!(lock.told("k").is_empty(), "A fits, but came later");
     lock.release(B);
     assert_eq!(lock.told("k"), [C]);
     lock.now += RIGHT_OF_WAY;
-    assert_eq!(lock.weighing(A, 1, Queue::No), None, "its right of way lasts");
-    assert!(lock.weighing(C, 3, Queue::Hint).is_some());
+    assert_eq!(lock.weighing(A, 1, QueueMode::No), None, "its right of way lasts");
+    assert!(lock.weighing(C, 3, QueueMode::Hint).is_some());
 }
 
 #[test]
 fn a_place_counts_from_when_its_waiter_came() {
     let lock = Locks::with(1);
     lock.acquire(A);
-    lock.wait(B, Queue::Order);
-    assert_eq!(lock.take(Acquire { queue: Queue::Order, waited: 2, ..lock.call(C) }), None);
-    assert_eq!(lock.take(Acquire { queue: Queue::Order, waited: 1, ..lock.call(D) }), None);
+    lock.wait(B, QueueMode::Order);
+    assert_eq!(lock.take(Acquire { queue: QueueMode::Order, waited: 2, ..lock.call(C) }), None);
+    assert_eq!(lock.take(Acquire { queue: QueueMode::Order, waited: 1, ..lock.call(D) }), None);
     let order = || lock.table("k").waiters.iter().map(|waiter| waiter.id).collect::<Vec<_>>();
     assert_eq!(order(), [C, D, B]);
-    lock.wait(C, Queue::Order);
+    lock.wait(C, QueueMode::Order);
     assert_eq!(order(), [C, D, B], "what is known counts, if it is more");
-    assert_eq!(lock.take(Acquire { queue: Queue::Order, waited: 2, ..lock.call(B) }), None);
+    assert_eq!(lock.take(Acquire { queue: QueueMode::Order, waited: 2, ..lock.call(B) }), None);
     assert_eq!(order(), [B, C, D], "in one microsecond the smaller id");
     lock.release(A);
     assert!(
@@ -59,26 +59,26 @@ fn a_place_counts_from_when_its_waiter_came() {
 fn who_gives_up_after_a_long_wait_lets_others_pass() {
     let mut lock = Locks::with(3);
     lock.acquire(A);
-    lock.weighing(B, 3, Queue::Hint);
+    lock.weighing(B, 3, QueueMode::Hint);
     lock.now += PATIENCE;
-    lock.weighing(B, 3, Queue::Hint);
-    assert_eq!(lock.wait(C, Queue::Hint), None);
+    lock.weighing(B, 3, QueueMode::Hint);
+    assert_eq!(lock.wait(C, QueueMode::Hint), None);
     lock.release(B);
     assert_eq!(lock.told("k"), [C]);
 }
 
 #[test]
 fn who_waits_in_order_for_several_keeps_its_place_in_all() {
-    for queue in [Queue::Order, Queue::Hint] {
+    for queue in [QueueMode::Order, QueueMode::Hint] {
         let mut lock = Locks::with(1);
         lock.several(&["a"]).acquire(A);
         let both = lock.several(&["a", "b"]);
         assert_eq!(both.wait(C, queue), None);
-        if queue == Queue::Hint {
+        if queue == QueueMode::Hint {
             lock.now += PATIENCE;
             assert_eq!(lock.several(&["a", "b"]).wait(C, queue), None);
         }
-        assert_eq!(lock.several(&["b"]).wait(D, Queue::Order), None, "b is free, but C came before");
+        assert_eq!(lock.several(&["b"]).wait(D, QueueMode::Order), None, "b is free, but C came before");
         lock.several(&["a"]).release(A);
         assert_eq!((lock.told("a"), lock.told("b")), (vec![C], vec![]));
         assert!(lock.several(&["a", "b"]).wait(C, queue).is_some());
@@ -92,16 +92,16 @@ fn a_table_without_room_for_its_place_takes_it_from_all() {
     let mut lock = Locks::with(1);
     let id = |n: usize| std::array::from_fn(|i| if i < 8 { n.to_le_bytes()[i] } else { 7 });
     lock.several(&["a"]).acquire(A);
-    lock.several(&["a", "b"]).wait(C, Queue::Order);
+    lock.several(&["a", "b"]).wait(C, QueueMode::Order);
     lock.with_space(|space| space.set(b"b", Vec::new(), 1));
     lock.several(&["b"]).acquire(B);
     for n in 0..MOST_WAITERS {
-        lock.several(&["b"]).wait(id(n), Queue::Hint);
+        lock.several(&["b"]).wait(id(n), QueueMode::Hint);
     }
-    lock.several(&["a"]).wait(D, Queue::Order);
+    lock.several(&["a"]).wait(D, QueueMode::Order);
     lock.release(A);
     assert_eq!(lock.told("a"), [C]);
-    assert_eq!(lock.several(&["a", "b"]).wait(C, Queue::Order), None);
+    assert_eq!(lock.several(&["a", "b"]).wait(C, QueueMode::Order), None);
     assert_eq!(lock.told("a"), [D], "else D could wait for C, and C for who waits for D");
 }
 
@@ -110,7 +110,7 @@ fn a_table_without_room_for_its_place_takes_it_from_all() {
 struct Caller {
     keys: Vec<&'static str>,
     weight: u64,
-    queue: Queue,
+    queue: QueueMode,
     state: State,
     /// Its present attempt.
     id: AttemptId,
@@ -155,7 +155,7 @@ impl Crowd {
             if luck.below(2) == 0 {
                 keys.reverse();
             }
-            let queue = if luck.below(2) == 0 { Queue::Order } else { Queue::Hint };
+            let queue = if luck.below(2) == 0 { QueueMode::Order } else { QueueMode::Hint };
             let weight = 1 + luck.below(lock.permits);
             (START, Caller { keys, weight, queue, state: State::Idle, id: A, since: START, dead: 0 })
         };
@@ -217,25 +217,25 @@ impl Crowd {
             ..self.lock.call(caller.id)
         };
         match self.lock.ask(call).outcome {
-            Outcome::Granted { .. } => {
+            AcquireOutcome::Granted { .. } => {
                 self.check_overtaken(caller);
                 // The dead stand in the way until they are forgotten, one behind the other at worst.
                 let behind_the_dead = (self.dead - caller.dead) * HEARTBEAT + if self.dead > 0 { HEARTBEAT } else { 0 };
-                let patience = if caller.queue == Queue::Order { 0 } else { PATIENCE };
+                let patience = if caller.queue == QueueMode::Order { 0 } else { PATIENCE };
                 let bound = CROWD * (LONGEST_HOLD + 2 * LATE) + patience + behind_the_dead;
                 assert!(now - caller.since <= bound, "{:?} after {}, not {bound}", caller.queue, now - caller.since);
                 self.granted += 1;
                 caller.state = State::Holding;
                 now + 1_000 + self.luck.below(LONGEST_HOLD - 1_000)
             }
-            Outcome::Refused { wait, .. } => {
+            AcquireOutcome::Refused { wait, .. } => {
                 caller.state = State::Waiting;
                 // It asks when it begins to wait in order: nobody else notices that.
                 let turn = (caller.since + PATIENCE).checked_sub(now).filter(|left| *left > 0);
-                let turn = turn.filter(|_| caller.queue == Queue::Hint);
+                let turn = turn.filter(|_| caller.queue == QueueMode::Hint);
                 now + wait.min(SECOND).min(turn.unwrap_or(SECOND)).max(1)
             }
-            Outcome::Cancelled { .. } => panic!("nobody cancelled it"),
+            AcquireOutcome::Cancelled { .. } => panic!("nobody cancelled it"),
         }
     }
 
@@ -244,7 +244,7 @@ impl Crowd {
         for (_, other) in
             self.callers.iter().filter(|(_, other)| other.state == State::Waiting && other.id != granted.id)
         {
-            let in_order = other.queue == Queue::Order || self.lock.now - other.since >= PATIENCE;
+            let in_order = other.queue == QueueMode::Order || self.lock.now - other.since >= PATIENCE;
             let stands = other.keys.iter().all(|key| self.lock.table(key).waiting(&other.id).is_some());
             let came_before = (other.since, other.id) < (granted.since, granted.id);
             let kept_out = |key: &str| {

@@ -6,7 +6,7 @@ use super::*;
 fn what_a_clock_that_went_back_left_is_mended_by_a_refusal_too() {
     let mut lock = Locks::with(1);
     lock.acquire(A);
-    lock.wait(B, Queue::Order);
+    lock.wait(B, QueueMode::Order);
     lock.now -= 3_600 * SECOND;
     assert_eq!(lock.acquire(C), None);
     let table = lock.table("k");
@@ -22,7 +22,7 @@ fn looking_never_writes_but_shows_what_is() {
     assert_eq!(lock.inspect(), Inspection { token: 0, waiters: 0, holders: vec![], healed: false });
     assert!(lock.stored("k").is_none());
     lock.acquire(A);
-    lock.weighing(B, 2, Queue::Hint);
+    lock.weighing(B, 2, QueueMode::Hint);
     lock.now -= 60 * SECOND;
     let before = lock.stored("k");
     let inspection = lock.inspect();
@@ -58,7 +58,7 @@ fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire() {
         assert!(lock.inspect().healed && !lock.release(A) && !lock.extend(A, TTL));
         assert_eq!(lock.stored("k").unwrap(), value);
         let healed =
-            Grant { outcome: Outcome::Granted { token: START, released: false }, healed: true, repeated: false };
+            Grant { outcome: AcquireOutcome::Granted { token: START, released: false }, healed: true, repeated: false };
         assert_eq!(lock.ask(lock.call(B)), healed);
         assert!(!lock.ask(lock.call(B)).healed);
     }
@@ -66,7 +66,7 @@ fn what_is_not_ours_counts_as_none_and_is_replaced_by_an_acquire() {
 
 #[test]
 fn a_stored_table_is_read_as_it_was_written() {
-    let mut table = Table { last: 7, ..Table::default() };
+    let mut table = LeaseTable { last: 7, ..LeaseTable::default() };
     table.bury(A, 5);
     for (n, (fair, told)) in [(false, false), (true, false), (false, true), (true, true)].into_iter().enumerate() {
         let n = n as u64;
@@ -76,7 +76,7 @@ fn a_stored_table_is_read_as_it_was_written() {
     let value = table::encode(&table);
     assert_eq!(value.len(), 17 + 24 + 4 * 53);
     assert_eq!(table::decode(&value), Some(table));
-    let of = |last| table::encode(&Table { last, ..Table::default() });
+    let of = |last| table::encode(&LeaseTable { last, ..LeaseTable::default() });
     assert!(table::decode(&of((1 << 53) - 1)).is_some());
     assert_eq!(table::decode(&of(1 << 53)), None, "scripts could not count on from it");
 }
