@@ -264,12 +264,15 @@ test-incident: build ## Lives through the incident once more, shorter, and runs 
 matrix: build build-workers ## Runs the suites on the versions people have: ONLY=node-24 one row of them
 	env -u MAKEFLAGS -u MFLAGS python3 tools/matrix.py $(ONLY)
 
-.PHONY: lint lint-imports lint-rust lint-python lint-php lint-node lint-lua
-lint: lint-imports lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
+.PHONY: lint lint-imports lint-surface lint-rust lint-python lint-php lint-node lint-lua
+lint: lint-imports lint-surface lint-rust lint-python lint-php lint-node lint-lua ## Checks style, types and scripts; a warning fails
 
 lint-imports: ## Finds imports that go round in a circle, and types that share a name
 	python3 tools/imports.py
 	python3 tools/type_names.py
+
+lint-surface: ## Finds files that api/surface.toml has outgrown
+	python3 tools/api --check
 
 lint-rust:
 	cargo fmt --all --check
@@ -299,7 +302,10 @@ lint-lua:
 	cargo run --quiet -p quotalock --example scripts target/lua
 	luacheck --no-color --quiet --no-unused target/lua bench
 
-.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-partition bench-script bench-top scale survive docs scripts
+.PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-partition bench-script bench-top scale survive docs scripts surface
+surface: ## Renews what is written from api/surface.toml: stubs, data of tests, reference
+	python3 tools/api
+
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 

@@ -1,0 +1,97 @@
+"""What is written from api/surface.toml is up to date, and the lint that checks it names a file that is not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs the tool."""
+    command = [sys.executable, str(ROOT / "tools/api"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A folder with the surface and all that is written from it."""
+    shutil.copytree(ROOT / "api", tmp_path / "api")
+    done = tool(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return tmp_path
+
+
+def written(folder: Path) -> dict[str, bytes]:
+    """The files that the tool wrote to a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "surface.toml"
+    }
+
+
+def change(folder: Path, old: str, new: str) -> None:
+    """Replaces what stands once in the surface."""
+    path = folder / "api/surface.toml"
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_all_files_are_up_to_date(copy: Path) -> None:
+    """The tool writes exactly what the repository has, whatever hash seed it runs with."""
+    assert tool("--check").stderr == ""
+    assert tool("--check").returncode == 0
+    files = written(copy)
+    assert files
+    assert files == {name: (ROOT / name).read_bytes() for name in files}
+
+
+def test_a_file_that_is_out_of_date_is_named(copy: Path) -> None:
+    """Each of them, alone; nothing is written by a check."""
+    for name, text in written(copy).items():
+        path = copy / name
+        for stale in (text + b"\n", None):
+            path.unlink()
+            if stale is not None:
+                path.write_bytes(stale)
+            checked = tool("--check", copy)
+            assert checked.returncode == 1
+            assert checked.stderr == f"{name} is out of date: run `python3 tools/api`\n"
+            assert (path.read_bytes() if path.exists() else None) == stale
+            path.write_bytes(text)
+    assert tool("--check", copy).returncode == 0
+
+
+def test_an_option_of_locks_is_one_line(copy: Path) -> None:
+    """Each language gets it, in each method that makes a lock."""
+    line = 'fair = { type = "bool"'
+    change(copy, line, f'patience = {{ type = "duration", default = "2 s", doc = "How patient it is." }}\n{line}')
+    assert tool("--check", copy).returncode == 1
+    assert tool(copy).returncode == 0
+    files = {name: text.decode() for name, text in written(copy).items()}
+    assert files["bindings-python/python/quotalock/_native.pyi"].count("patience: float = 2.0") == 5
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (
+            "need a common {LimiterOptions.scope}",
+            "need a common {LimiterOptions.room}",
+            "{LimiterOptions.room} is no name",
+        ),
+        ('after = "wait"', 'after = "waits"', "waits"),
+    ],
+)
+def test_a_name_that_the_surface_has_not_is_refused(copy: Path, old: str, new: str, reason: str) -> None:
+    """A reference is never written as it stands."""
+    change(copy, old, new)
+    done = tool(copy)
+    assert done.returncode == 1
+    assert reason in done.stderr

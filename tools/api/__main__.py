@@ -1,0 +1,43 @@
+"""Writes what api/surface.toml describes: `python3 tools/api`. `--check` names what is out of date instead, and fails."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from python_stub import PythonStub
+from surface_data import Surface
+
+TEMPLATES = Path(__file__).parent / "templates"
+PYTHON = "bindings-python/python/quotalock/_native.pyi"
+
+
+def written(root: Path) -> dict[str, str]:
+    """The text of each file, by its path."""
+    surface = Surface(root / "api/surface.toml")
+    templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
+    return {PYTHON: PythonStub(surface).text(templates["_native.pyi"])}
+
+
+def main() -> int:
+    """Writes the files, or compares them."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("root", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
+    arguments.add_argument("--check", action="store_true", help="write nothing; fail if a file is out of date")
+    given = arguments.parse_args()
+    stale = []
+    for name, text in written(given.root).items():
+        path = given.root / name
+        if not path.exists() or path.read_text() != text:
+            stale.append(name)
+            if not given.check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+    for name in stale if given.check else []:
+        print(f"{name} is out of date: run `python3 tools/api`", file=sys.stderr)
+    return 1 if given.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
