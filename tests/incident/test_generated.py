@@ -76,6 +76,7 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
     assert tool(copy).returncode == 0
     files = {name: text.decode() for name, text in written(copy).items()}
     assert files["bindings-python/python/quotalock/_native.pyi"].count("patience: float = 2.0") == 5
+    assert files["bindings-node/index.d.ts"].count("readonly patienceMs?: number | undefined") == 1
 
 
 @pytest.mark.parametrize(

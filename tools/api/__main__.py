@@ -1,4 +1,4 @@
-"""Writes what api/surface.toml describes: `python3 tools/api`. `--check` names what is out of date instead, and fails."""
+"""Writes what api/surface.toml describes: `python3 tools/api`. With `--check` it only names what is out of date."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from node_stub import NodeStub
 from python_stub import PythonStub
 from surface_data import Surface
 
 TEMPLATES = Path(__file__).parent / "templates"
+NODE = "bindings-node/index.d.ts"
 PYTHON = "bindings-python/python/quotalock/_native.pyi"
 
 
@@ -17,7 +19,10 @@ def written(root: Path) -> dict[str, str]:
     """The text of each file, by its path."""
     surface = Surface(root / "api/surface.toml")
     templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
-    return {PYTHON: PythonStub(surface).text(templates["_native.pyi"])}
+    return {
+        PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
+        NODE: NodeStub(surface).text(templates["index.d.ts"]),
+    }
 
 
 def main() -> int:

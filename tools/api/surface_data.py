@@ -100,7 +100,8 @@ class Parameter:
         elif not self.required and self.default is not None:
             default = self.data["default"]
             if self.kind.lasts and language != "python":
-                default = f"{self.default:,} ms"
+                long = f", {default}" if default.split()[1] not in ("ms", "s") else ""
+                default = f"{self.default:,}\0ms{long}"
             elif isinstance(default, bool):
                 default = "{" + str(default).lower() + "}"
             elif isinstance(default, str):
@@ -249,6 +250,6 @@ class Surface:
             methods = self.data["types"][methods]["methods"]
         found.methods = [self._method(of, name, given) for of, given in methods.items()]
         if "construct" in data:
-            given = {"parameters": data["construct"], "doc": "", "raises": data.get("raises", {})}
+            given = {"parameters": data["construct"], "doc": "", "raises": data.get("raises", {}), "io": False}
             found.construct = self._method("", name, given)
         return found

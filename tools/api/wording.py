@@ -11,9 +11,9 @@ from surface_data import Method, Parameter, Surface, Type, camel
 
 Link = Callable[[str, str, str], str]
 WORDS = {
-    "python": {"true": "True", "false": "False", "none": "None", "unit": "seconds"},
-    "node": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds"},
-    "php": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds"},
+    "python": {"true": "True", "false": "False", "none": "None", "unit": "seconds", "raises": "raises"},
+    "node": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds", "raises": "throws"},
+    "php": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds", "raises": "throws"},
 }
 ENDINGS = {"python": "", "node": "Error", "php": "Exception"}
 
@@ -49,8 +49,6 @@ class Wording:
             return self.link("type", "", f"{name}{ENDINGS[self.language]}")
         if name in self.surface.types or name in self.surface.options:
             return self.link("type", "", name)
-        if any(name == each.name for each in self.surface.functions):
-            return self.link("function", "", name)
         of, _, member = name.rpartition(".")
         if of in self.surface.options:
             for each in self.surface.options[of].all:
@@ -67,6 +65,8 @@ class Wording:
                     return self.link("property", of, each.cased(self.language))
             if any(each.name == member for each in kind.methods):
                 return self.link("method", of, member if self.language == "python" else camel(member))
+        if any(name == each.name for each in self.surface.functions):
+            return self.link("function", "", name)
         if of or name not in self.shared:
             raise KeyError(f"{{{name}}} is no name of the surface, in {owner and owner.name}.{method and method.name}")
         return self.link("parameter", "", self.shared[name].cased(self.language))
@@ -88,7 +88,7 @@ class Wording:
             bounds = self.text(bounds, owner, method)
             first, stop, rest = text.partition(". ") if ". " in text else (text.removesuffix("."), "", "")
             text = f"{first} ({bounds}).{' ' + rest if stop else ''}" if text else f"{bounds}."
-        return text
+        return text.replace("\n", " ")
 
     def news(self, method: Method, owner: Type | None) -> tuple[dict[str, str], str]:
         """What is to be said of each parameter of a method, and where the others are explained."""
@@ -109,7 +109,8 @@ class Wording:
 
     def raised(self, method: Method, owner: Type | None) -> Iterator[tuple[str, str]]:
         """The errors of a method, with when."""
-        for name, when in method.data.get("raises", {}).items():
+        data = method.data
+        for name, when in {**data.get(f"raises_{self.language}", {}), **data.get("raises", {})}.items():
             yield f"{name}{ENDINGS[self.language]}", self.text(when, owner, method)
 
 

@@ -153,7 +153,7 @@ class Client:
     ) -> Limiter:
         """Makes a limiter.
 
-        * `name`: part of its Redis keys: limiters of one name and prefix share their state.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `policy`: what it decides by, such as `10/minute;100/hour`.
         * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a
           cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
@@ -398,7 +398,7 @@ class Client:
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
         """Makes a `Once`: work that is done once for each id, in whatever process.
 
-        * `name`: part of its Redis keys: limiters of one name and prefix share their state.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `ttl`: how long a claim or a result is remembered (1 ms to 3,650 days; default: 1 day).
         * `lease`: how long the others wait for a caller that dies (10 ms to 1 hour; default: 10 s). It is not renewed,
           so make it longer than the function runs.
@@ -421,7 +421,7 @@ class Client:
     ) -> Cache:
         """Makes a cache: on a miss one caller loads the value, in whatever process.
 
-        * `name`: part of its Redis keys: limiters of one name and prefix share their state.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `fresh`: how long a value is fresh (1 ms to 3,650 days; default: 60 s).
         * `stale`: how long it is served after that while one caller loads a new one (0 ms to 3,650 days; default: 0
           ms).
