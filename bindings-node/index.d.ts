@@ -878,8 +878,8 @@ export class Lock implements AsyncDisposable {
    */
   acquire(options?: AcquireOptions): Promise<boolean>
   /**
-   * Releases it: true if it was held until now, false if it was lost or is not held. Renewal stops at once. If the
-   * release fails, the lock ends with its ttl at the latest.
+   * Releases it: true if it was held until now, false if it was lost or is not held. If the release fails, the lock
+   * ends with its ttl at the latest. Renewal stops at once.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer.
    */
@@ -894,7 +894,7 @@ export class Lock implements AsyncDisposable {
   extend(ttlMs?: number): Promise<boolean>
   /**
    * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this
-   * handle: it is released, renews no more, and its {@link release} is false. Does not ask Redis.
+   * handle: it is released, no longer renewed, and its {@link release} is false. Does not ask Redis.
    *
    * The lease is not renewed until the lock is adopted, so the text must arrive within what `remainingMs` shows. Anyone
    * who has the text can take the lease: treat it as a secret. It contains no password.

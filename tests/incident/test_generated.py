@@ -77,6 +77,8 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
     files = {name: text.decode() for name, text in written(copy).items()}
     assert files["bindings-python/python/quotalock/_native.pyi"].count("patience: float = 2.0") == 5
     assert files["bindings-node/index.d.ts"].count("readonly patienceMs?: number | undefined") == 1
+    # Five in the class, five in its interface.
+    assert files["bindings-php/ratelimit.stub.php"].count("int $patienceMs = 2000") == 10
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from node_stub import NodeStub
+from php_stub import PhpStub
 from python_stub import PythonStub
 from surface_data import Surface
 
 TEMPLATES = Path(__file__).parent / "templates"
 NODE = "bindings-node/index.d.ts"
+PHP = "bindings-php/ratelimit.stub.php"
 PYTHON = "bindings-python/python/quotalock/_native.pyi"
 
 
@@ -21,6 +23,7 @@ def written(root: Path) -> dict[str, str]:
     templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
     return {
         PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
+        PHP: PhpStub(surface).text(templates["ratelimit.stub.php"]),
         NODE: NodeStub(surface).text(templates["index.d.ts"]),
     }
 

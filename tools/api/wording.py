@@ -11,9 +11,30 @@ from surface_data import Method, Parameter, Surface, Type, camel
 
 Link = Callable[[str, str, str], str]
 WORDS = {
-    "python": {"true": "True", "false": "False", "none": "None", "unit": "seconds", "raises": "raises"},
-    "node": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds", "raises": "throws"},
-    "php": {"true": "true", "false": "false", "none": "null", "unit": "milliseconds", "raises": "throws"},
+    "python": {
+        "true": "True",
+        "false": "False",
+        "none": "None",
+        "unit": "seconds",
+        "raises": "raises",
+        "renewed": "renewed",
+    },
+    "node": {
+        "true": "true",
+        "false": "false",
+        "none": "null",
+        "unit": "milliseconds",
+        "raises": "throws",
+        "renewed": "renewed",
+    },
+    "php": {
+        "true": "true",
+        "false": "false",
+        "none": "null",
+        "unit": "milliseconds",
+        "raises": "throws",
+        "renewed": "extended",
+    },
 }
 ENDINGS = {"python": "", "node": "Error", "php": "Exception"}
 

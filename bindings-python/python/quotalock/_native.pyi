@@ -836,9 +836,9 @@ class Lock:
         """
 
     def release(self) -> bool:
-        """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. If
-        the release fails, the lock ends with its ttl at the latest. It is sent again in the background until Redis
-        answers, or the lease has ended.
+        """Releases it: True if it was held until now, False if it was lost or is not held. If the release fails, the
+        lock ends with its ttl at the latest. Renewal stops at once. A failed release is sent again in the background
+        until Redis answers, or the lease has ended.
 
         Raises `Unavailable` if Redis cannot answer.
         """
@@ -853,7 +853,7 @@ class Lock:
 
     def handover(self) -> str:
         """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
-        handle: it is released, renews no more, and its `release` is False. Does not ask Redis.
+        handle: it is released, no longer renewed, and its `release` is False. Does not ask Redis.
 
         The lease is not renewed until the lock is adopted, so the text must arrive within what `remaining` shows.
         Anyone who has the text can take the lease: treat it as a secret. It contains no password.
