@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from contract import Contract
 from node_stub import NodeStub
 from php_stub import PhpStub
 from python_stub import PythonStub
@@ -13,6 +14,7 @@ from surface_data import Surface
 
 TEMPLATES = Path(__file__).parent / "templates"
 NODE = "bindings-node/index.d.ts"
+CONTRACT = "tests/spec/api.json"
 PHP = "bindings-php/ratelimit.stub.php"
 PYTHON = "bindings-python/python/quotalock/_native.pyi"
 
@@ -23,6 +25,7 @@ def written(root: Path) -> dict[str, str]:
     templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
     return {
         PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
+        CONTRACT: Contract(surface).text(),
         PHP: PhpStub(surface).text(templates["ratelimit.stub.php"]),
         NODE: NodeStub(surface).text(templates["index.d.ts"]),
     }
