@@ -52,20 +52,38 @@ def test_all_files_are_up_to_date(copy: Path) -> None:
     assert files == {name: (ROOT / name).read_bytes() for name in files}
 
 
+def checked(folder: Path, *names: str) -> None:
+    """A check names exactly these files."""
+    done = tool("--check", folder)
+    assert done.returncode == (1 if names else 0)
+    assert done.stderr == "".join(f"{name} is out of date: run `python3 tools/api`\n" for name in names)
+
+
 def test_a_file_that_is_out_of_date_is_named(copy: Path) -> None:
-    """Each of them, alone; nothing is written by a check."""
-    for name, text in written(copy).items():
-        path = copy / name
-        for stale in (text + b"\n", None):
-            path.unlink()
-            if stale is not None:
-                path.write_bytes(stale)
-            checked = tool("--check", copy)
-            assert checked.returncode == 1
-            assert checked.stderr == f"{name} is out of date: run `python3 tools/api`\n"
-            assert (path.read_bytes() if path.exists() else None) == stale
-            path.write_bytes(text)
-    assert tool("--check", copy).returncode == 0
+    """Changed or missing; a check writes nothing, and the tool mends it."""
+    files = written(copy)
+    for name, text in files.items():
+        (copy / name).write_bytes(text + b"\n")
+    checked(copy, *sorted(files))
+    for name in files:
+        (copy / name).unlink()
+    checked(copy, *sorted(files))
+    assert tool(copy).returncode == 0
+    assert written(copy) == files
+    for name in ("bindings-node/index.d.ts", "docs/reference/consume.md"):
+        (copy / name).write_bytes(files[name][:-2])
+        checked(copy, name)
+        (copy / name).write_bytes(files[name])
+    checked(copy)
+
+
+def test_a_page_of_no_verb_is_removed(copy: Path) -> None:
+    """A page stays no longer than its verb."""
+    path = copy / "docs/reference/devour.md"
+    path.write_text("# devour\n")
+    checked(copy, "docs/reference/devour.md")
+    assert tool(copy).returncode == 0
+    assert not path.exists()
 
 
 def test_an_option_of_locks_is_one_line(copy: Path) -> None:
@@ -78,6 +96,8 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
     assert files["bindings-python/python/quotalock/_native.pyi"].count("patience: float = 2.0") == 5
     assert files["bindings-node/index.d.ts"].count("readonly patienceMs?: number | undefined") == 1
     # Five in the class, five in its interface.
+    assert files["docs/reference/lock.md"].count("* `patience`: How patient it is (default: 2 s).") == 1
+    assert files["tests/spec/api.json"].count('"patience"') == 6
     assert files["bindings-php/ratelimit.stub.php"].count("int $patienceMs = 2000") == 10
 
 

@@ -10,6 +10,7 @@ from contract import Contract
 from node_stub import NodeStub
 from php_stub import PhpStub
 from python_stub import PythonStub
+from reference_pages import ReferencePages
 from surface_data import Surface
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -27,6 +28,7 @@ def written(root: Path) -> dict[str, str]:
         PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
         CONTRACT: Contract(surface).text(),
         PHP: PhpStub(surface).text(templates["ratelimit.stub.php"]),
+        **ReferencePages(surface).pages(templates["reference.md"]),
         NODE: NodeStub(surface).text(templates["index.d.ts"]),
     }
 
@@ -37,14 +39,19 @@ def main() -> int:
     arguments.add_argument("root", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
     arguments.add_argument("--check", action="store_true", help="write nothing; fail if a file is out of date")
     given = arguments.parse_args()
+    files: dict[str, str | None] = {**written(given.root)}
+    for path in (given.root / "docs/reference").glob("*.md"):
+        files.setdefault(str(path.relative_to(given.root)), None)
     stale = []
-    for name, text in written(given.root).items():
+    for name, text in sorted(files.items()):
         path = given.root / name
-        if not path.exists() or path.read_text() != text:
+        if (path.read_text() if path.exists() else None) != text:
             stale.append(name)
-            if not given.check:
+            if text is None and not given.check:
+                path.unlink()
+            elif not given.check:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
+                path.write_text(str(text))
     for name in stale if given.check else []:
         print(f"{name} is out of date: run `python3 tools/api`", file=sys.stderr)
     return 1 if given.check and stale else 0

@@ -128,7 +128,7 @@ class Contract:
             "algorithms": words["Algorithm"]["are"],
             "lock_states": words["LockState"]["are"],
             "sources": words["Source"]["are"],
-            "errors": {code: name for code, (name, _) in self.surface.errors.items()},
+            "errors": {code: name for code, (name, *_) in self.surface.errors.items()},
         }
         return lined(whole) + "\n"
 

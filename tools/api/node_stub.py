@@ -104,7 +104,7 @@ class NodeStub:
         yield "/** The kind of an error; stable, and the same in every language. */"
         yield from ("export type Code =", *(f"  | '{code}'" for code in self.surface.errors), "")
         yield from (extras.pop("QuotalockError").strip("\n"), "")
-        for code, (name, doc) in self.surface.errors.items():
+        for code, (name, doc, _) in self.surface.errors.items():
             yield from comment([self.wording.text(doc)], "", WIDTH)
             yield f"export class {name}Error extends QuotalockError {{"
             before, _, after = extras.pop(f"{name}Error", "").partition("\n")

@@ -134,7 +134,7 @@ class PhpStub:
     def errors(self, extras: dict[str, str]) -> Iterator[str]:
         """The classes of exceptions."""
         yield from ("namespace Quotalock\\Exception {", extras.pop("exceptions").strip("\n"), "")
-        for code, (name, doc) in self.surface.errors.items():
+        for code, (name, doc, _) in self.surface.errors.items():
             yield from comment([self.wording.text(doc)], IN, WIDTH)
             parent = "\\InvalidArgumentException" if code.startswith("invalid_") else "\\RuntimeException"
             yield f"{IN}final class {name}Exception extends {parent} implements QuotalockException"

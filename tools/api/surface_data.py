@@ -61,11 +61,11 @@ class Parameter:
 
     def is_in(self, language: str) -> bool:
         """Whether a language has it."""
-        return language in self.data.get("in", "python node php aio").split()
+        return language in (*self.data.get("in", "python node php aio").split(), "reference")
 
     def cased(self, language: str) -> str:
         """The name in a language: durations have their unit where they are whole milliseconds."""
-        if language == "python":
+        if language in ("python", "reference"):
             return self.name
         name = "fn" if (language, self.name) == ("node", "function") else camel(self.name)
         return f"{name}Ms" if self.kind.lasts else name
@@ -95,11 +95,11 @@ class Parameter:
         """The range and the default as a person reads them."""
         parts = [self.data["range"]] if "range" in self.data and self.data.get("show_range", True) else []
         if "none" in self.data:
-            null = {"python": "None, ", "php": "null, ", "node": ""}[language] if not self.required else ""
+            null = {"python": "None, ", "php": "null, "}.get(language, "")
             parts.append(f"default: {null}{self.data['none']}")
         elif not self.required and self.default is not None:
             default = self.data["default"]
-            if self.kind.lasts and language != "python":
+            if self.kind.lasts and language in ("node", "php"):
                 long = f", {default}" if default.split()[1] not in ("ms", "s") else ""
                 default = f"{self.default:,}\0ms{long}"
             elif isinstance(default, bool):
@@ -158,7 +158,7 @@ class Method:
 
     def is_in(self, language: str) -> bool:
         """Whether a language has it."""
-        return language in self.data.get("in", "python node php aio").split()
+        return language in (*self.data.get("in", "python node php aio").split(), "reference")
 
     def parameters(self, language: str) -> list[Parameter]:
         """All parameters in a language, those of the options included."""

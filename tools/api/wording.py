@@ -35,8 +35,12 @@ WORDS = {
         "raises": "throws",
         "renewed": "extended",
     },
+    "reference": {
+        **{word: f"`{word}`" for word in ("true", "false", "none")},
+        **{"unit": "seconds or milliseconds", "raises": "raises", "renewed": "renewed"},
+    },
 }
-ENDINGS = {"python": "", "node": "Error", "php": "Exception"}
+ENDINGS = {"reference": "", "python": "", "node": "Error", "php": "Exception"}
 
 
 class Wording:
@@ -65,7 +69,7 @@ class Wording:
             if self.language == "python":
                 return f"`{cased}={value}`"
             return f"`{cased}: " + value.replace('"', "'") + "`"
-        errors = [each for each, _ in self.surface.errors.values()]
+        errors = [each for each, *_ in self.surface.errors.values()]
         if name in errors:
             return self.link("type", "", f"{name}{ENDINGS[self.language]}")
         if name in self.surface.types or name in self.surface.options:
@@ -85,7 +89,7 @@ class Wording:
                 if each.name == member:
                     return self.link("property", of, each.cased(self.language))
             if any(each.name == member for each in kind.methods):
-                return self.link("method", of, member if self.language == "python" else camel(member))
+                return self.link("method", of, camel(member) if self.language in ("node", "php") else member)
         if any(name == each.name for each in self.surface.functions):
             return self.link("function", "", name)
         if of or name not in self.shared:
