@@ -95,6 +95,7 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
     files = {name: text.decode() for name, text in written(copy).items()}
     assert files["bindings-python/python/quotalock/_native.pyi"].count("patience: float = 2.0") == 5
     assert files["bindings-node/index.d.ts"].count("readonly patienceMs?: number | undefined") == 1
+    assert files["bindings-python/python/quotalock/aio/_plain.py"].count("patience: float = 2.0") == 5
     # Five in the class, five in its interface.
     assert files["docs/reference/lock.md"].count("* `patience`: How patient it is (default: 2 s).") == 1
     assert files["tests/spec/api.json"].count('"patience"') == 6

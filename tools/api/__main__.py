@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from asyncio_methods import AsyncioMethods
 from contract import Contract
 from node_stub import NodeStub
 from php_stub import PhpStub
@@ -17,6 +18,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NODE = "bindings-node/index.d.ts"
 CONTRACT = "tests/spec/api.json"
 PHP = "bindings-php/ratelimit.stub.php"
+PLAIN = "bindings-python/python/quotalock/aio/_plain.py"
 PYTHON = "bindings-python/python/quotalock/_native.pyi"
 
 
@@ -25,6 +27,7 @@ def written(root: Path) -> dict[str, str]:
     surface = Surface(root / "api/surface.toml")
     templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
     return {
+        PLAIN: AsyncioMethods(surface).text(templates["_plain.py"]),
         PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
         CONTRACT: Contract(surface).text(),
         PHP: PhpStub(surface).text(templates["ratelimit.stub.php"]),

@@ -51,8 +51,7 @@ class Contract:
         for language in ("python", "aio", "php", "node"):
             own = found[language]
             for name, kind in self.surface.types.items():
-                has = "python" if language == "aio" else language
-                properties = [each.name for each in kind.properties if "in" in each.data and each.is_in(has)]
+                properties = [each.name for each in kind.properties if "in" in each.data and each.is_in(language)]
                 methods = {each.name: self.alone(each, language) for each in kind.methods if each.is_in(language)}
                 methods = {each: parameters for each, parameters in methods.items() if parameters}
                 parts = {"methods": methods, "properties": properties}

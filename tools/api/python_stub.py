@@ -46,6 +46,8 @@ class PythonStub:
         # The first line has the quotes before it.
         first, *rest = "\n\n".join(part for part in parts if part).split("\n\n")
         lines = wrapped("\0\0\0" + first, WIDTH - len(indent))
+        if not rest and len(lines) == 1 and len(indent) + len(lines[0]) + 3 > WIDTH:
+            lines = wrapped("\0\0\0" + first, WIDTH - len(indent) - 3)
         lines[0] = f'"""{lines[0].lstrip()}'
         if rest:
             lines.extend(["", *wrapped("\n\n".join(rest), WIDTH - len(indent))])
@@ -65,17 +67,26 @@ class PythonStub:
         errors = "; ".join(f"{' and '.join(names)} {when}" for when, names in raised.items())
         return [bullets, others, f"Raises {errors}." if errors else ""]
 
-    def signature(self, name: str, method: Method, indent: str, bound: str, returns: str) -> list[str]:
+    def signature(
+        self,
+        name: str,
+        method: Method,
+        indent: str,
+        bound: str,
+        returns: str,
+        language: str = "python",
+        define: str = "def",
+    ) -> list[str]:
         """The line or lines of a `def`, up to the colon."""
         given = [bound] if bound else []
-        given += [declared(each) for each in method.parameters("python")]
+        given += [declared(each) for each in method.parameters(language)]
         end = f") -> {returns}:"
-        line = f"{indent}def {name}({', '.join(given)}{end}"
+        line = f"{indent}{define} {name}({', '.join(given)}{end}"
         if len(line) <= WIDTH - (4 if name == "__new__" else 0):
             return [line]
         joined = f"{indent}    {', '.join(given)}"
         inner = [joined] if len(joined) <= WIDTH else [f"{indent}    {each}," for each in given]
-        return [f"{indent}def {name}(", *inner, f"{indent}{end}"]
+        return [f"{indent}{define} {name}(", *inner, f"{indent}{end}"]
 
     def method(self, method: Method, owner: Type | None) -> Iterator[str]:
         """A method or a function with its docstring."""

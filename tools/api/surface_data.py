@@ -28,6 +28,12 @@ def number(text: str) -> int:
     return int(digits) * (UNITS.get(unit) or UNITS[unit.removesuffix("s")] if unit else 1)
 
 
+def has(data: dict[str, Any], language: str) -> bool:
+    """Whether a language has what the data describe; asyncio has what Python has, the reference has all."""
+    given = data.get("in", "python node php").split()
+    return language == "reference" or language in given or (language == "aio" and "python" in given)
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a parameter, a property or an answer is, in each language; `phpdoc` is what PHP itself cannot express."""
@@ -61,7 +67,7 @@ class Parameter:
 
     def is_in(self, language: str) -> bool:
         """Whether a language has it."""
-        return language in (*self.data.get("in", "python node php aio").split(), "reference")
+        return has(self.data, language)
 
     def cased(self, language: str) -> str:
         """The name in a language: durations have their unit where they are whole milliseconds."""
@@ -135,9 +141,7 @@ class Options:
                 first += 1
             else:
                 found.append(parameter)
-            if "first" in parameter.data and parameter.name in names:
-                found.insert(0, found.pop(names.index(parameter.name)))
-        return found
+        return sorted(found, key=lambda each: "last" in each.data)
 
     def interface(self) -> list[Parameter]:
         """The properties that Node's interface has itself."""
@@ -158,7 +162,7 @@ class Method:
 
     def is_in(self, language: str) -> bool:
         """Whether a language has it."""
-        return language in (*self.data.get("in", "python node php aio").split(), "reference")
+        return has(self.data, language)
 
     def parameters(self, language: str) -> list[Parameter]:
         """All parameters in a language, those of the options included."""
