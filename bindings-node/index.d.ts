@@ -1,4 +1,5 @@
 /// <reference types="node" />
+// Written from api/surface.toml by `python3 tools/api`.
 
 /**
  * Rate limits that cannot get stuck, and locks that end, on Redis.
@@ -12,11 +13,11 @@
  * const page = await client.cache('pages', { freshMs: 60_000 }).get('/', render)
  * ```
  *
- * Durations are whole milliseconds. A call that does I/O never throws: its promise is rejected. What does no I/O (making a
- * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throws.
+ * Durations are whole milliseconds. A call that does I/O never throws: its promise is rejected. Calls without I/O (making a
+ * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throw.
  */
 
-/** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
+/** The policy of a limiter: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
 export type Policy = string | Rule | readonly Rule[]
 
 /** A key: text, taken as UTF-8, or bytes, taken as they are; 1 to 1,024 bytes. */
@@ -29,19 +30,19 @@ export type Key = string | Uint8Array
  */
 export type RequestId = string | Uint8Array
 
-/** What one key is charged by {@link Client.consumeAll}: a cost of 1 to 2^52 (default: 1). */
+/** A charge of one key by {@link Client.consumeAll}: a cost of 1 to 2^52 (default: 1). */
 export type Charge = readonly [limiter: Limiter, key: Key, cost?: number]
 
-/** What {@link Lock.run} calls while it holds the lock. */
+/** A function that {@link Lock.run} calls while it holds the lock. */
 export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
 
-/** So many units of a stock. */
+/** A number of units of a stock. */
 export type Take = readonly [stock: Stock, quantity: number]
 
 /** A reservation of a stock, by its id. */
 export type Held = readonly [stock: Stock, id: string]
 
-/** What is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
+/** A value that is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
 export type Value = string | Uint8Array
 
 /** Makes the value of a key; null if there is none. */
@@ -53,10 +54,10 @@ export type LoadMany<K> = (missing: K[]) => Loaded<K> | PromiseLike<Loaded<K>>
 /** Values by their keys. */
 export type Loaded<K> = ReadonlyMap<K, Value | null> | Readonly<Record<string, Value | null>>
 
-/** Makes what is then kept as JSON; null if there is none. */
+/** Makes a value that is stored as JSON; null if there is none. */
 export type LoadJson<T> = () => T | PromiseLike<T>
 
-/** What is done once: its result, if any, is what every caller gets. */
+/** Work that is done once: its result, if any, is what every caller gets. */
 export type Deed = () => Value | null | undefined | PromiseLike<Value | null | undefined> | PromiseLike<void>
 
 /** The body of a refusal (RFC 9457). */
@@ -69,18 +70,18 @@ export interface Problem {
   'violated-policies': string[]
 }
 
-/** One thing that is counted. */
+/** A counter, a gauge or a histogram. */
 export interface Metric {
   /** As Prometheus calls it: `quotalock_decisions_total`. */
   readonly name: string
-  /** What it is, in one sentence. */
+  /** A description in one sentence. */
   readonly help: string
   readonly kind: 'counter' | 'gauge' | 'histogram'
-  /** By their labels. What never happened is left out. */
+  /** By their labels. Samples that were never counted are left out. */
   readonly samples: readonly Sample[]
 }
 
-/** A number of a counter or a gauge, or a histogram, with the labels that say of what. */
+/** A number of a counter or a gauge, or a histogram, with its labels. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   /** Of a counter or a gauge. */
@@ -123,10 +124,10 @@ export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'en
  */
 export type StockPhase = 'not_open' | 'open' | 'ended'
 
-/** The subject of an entry of a ledger. */
+/** The kind of a change in a ledger. */
 export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended' | 'closed'
 
-/** What a `get` does when Redis cannot answer. */
+/** The behaviour of a `get` when Redis cannot answer. */
 export type WhenAway = 'raise' | 'load'
 
 /** How a client is made. */
@@ -147,8 +148,8 @@ export interface ClientOptions {
   readonly requestMemoryMs?: number | undefined
   /**
    * A function that returns the password, where the URL gives none: called while a call waits for it, when a connection
-   * first logs in, and again when the server refuses what it returned. What it throws, the call throws. Calls wait for
-   * it within their time.
+   * first logs in, and again when the server refuses what it returned. An error that it throws is that of the call.
+   * Calls wait for it within their time.
    */
   readonly password?: (() => string | PromiseLike<string>) | undefined
   /**
@@ -158,8 +159,8 @@ export interface ClientOptions {
   readonly denyCacheMaxMs?: number | undefined
   /**
    * A function that is called after each decision of this client's limiters that charges or denies, with the key as it
-   * was given, right before the call ends. Not for calls that only look, fail or are aborted. What it throws changes
-   * nothing. What it throws is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
+   * was given, right before the call ends. Not for calls that only look, fail or are aborted. An error that it throws
+   * changes nothing. The error is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
    */
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /**
@@ -169,8 +170,8 @@ export interface ClientOptions {
   readonly onLost?: ((lock: Lock) => void) | undefined
   /**
    * Whether this process reports to Redis once a second, in the background, what the client's limiters decided, and
-   * which keys they denied most often: for `quotalock top` (default: false). What has no room or cannot be sent is
-   * dropped and counted.
+   * which keys they denied most often: for `quotalock top` (default: false). Decisions that have no room or cannot be
+   * sent are dropped and counted.
    */
   readonly report?: boolean | undefined
 }
@@ -227,10 +228,7 @@ export interface RefundOptions {
 export interface ReserveOptions {
   /** How long the estimate is held at most (1 ms to 36,500 days). */
   readonly ttlMs: number
-  /**
-   * What becomes of the estimate if it is not settled by then: it counts as `spent`, or is `returned` (default:
-   * `spent`).
-   */
+  /** The end of an estimate that is not settled by then: it counts as `spent`, or is `returned` (default: `spent`). */
   readonly unsettled?: Unsettled | undefined
 }
 
@@ -352,7 +350,10 @@ export interface RestockOptions {
 export interface TakeAllOptions {
   /** How long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes). */
   readonly holdMs?: number | undefined
-  /** Takes once for this id, which belongs to the first of the stocks, by their Redis keys, and the buyer. */
+  /**
+   * Takes once for this id, which belongs to the buyer and the stock; of several stocks, to the first by their Redis
+   * keys.
+   */
   readonly requestId?: RequestId | undefined
 }
 
@@ -415,8 +416,8 @@ export interface CacheOptions {
   /** How eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0). */
   readonly beta?: number | undefined
   /**
-   * What a `get` does when Redis cannot answer: fail, or load as if there were no cache (default: `raise`). If Redis
-   * goes down during a load, `raise` fails although there is a value, and `load` returns the value.
+   * The behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache (default: `raise`). If
+   * Redis goes down during a load, `raise` fails although there is a value, and `load` returns the value.
    */
   readonly whenAway?: WhenAway | undefined
 }
@@ -465,7 +466,7 @@ export class Client implements Disposable, AsyncDisposable {
    * @param url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
    *     `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is gone
    *     when the last of its clients is closed (default: `QUOTALOCK_URL` of the environment, then
-   *     `redis://127.0.0.1:6379`).
+   *     `redis://127.0.0.1:6379`). Worker threads share them too.
    * @throws {InvalidArgumentError} for an invalid URL or option; no error shows a password.
    */
   constructor(url?: string | URL, options?: ClientOptions)
@@ -477,7 +478,7 @@ export class Client implements Disposable, AsyncDisposable {
    * Makes a limiter.
    *
    * @param name part of its Redis keys: all of one kind, name and prefix share their state.
-   * @param policy what it decides by, such as `10/minute;100/hour`.
+   * @param policy the rules that it decides by, such as `10/minute;100/hour`.
    * @throws {InvalidArgumentError} for an empty or too long name or scope, and an invalid lease.
    * @throws {InvalidPolicyError} for an invalid policy.
    */
@@ -805,7 +806,7 @@ export class Reservation {
   readonly allowed: boolean | null
   /**
    * Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a shortfall
-   * is charged, whatever the limit. false if the reservation had ended, or was settled with another amount: then
+   * is charged, whatever the limit. It is false if the reservation had ended, or was settled with another amount: then
    * nothing changed. Settling again with the same amount is true and changes nothing, so you may repeat it after an
    * error.
    *
@@ -855,13 +856,13 @@ export class Lock implements AsyncDisposable {
    */
   readonly token: number | null
   /**
-   * What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but the
-   * last renewal failed) or `lost`.
+   * The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held,
+   * but the last renewal failed) or `lost`.
    */
   readonly state: LockState
   /** Whether it is held for certain now. */
   readonly held: boolean
-  /** For how many milliseconds it is held for certain unless it is renewed; 0 if it is not. */
+  /** For how many milliseconds it is held for certain unless it is renewed; 0 if it is not. It is rounded down. */
   readonly remainingMs: number
   /**
    * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a
@@ -925,9 +926,9 @@ export class Lock implements AsyncDisposable {
    */
   forceRelease(): Promise<number>
   /**
-   * Acquires it, calls `fn` with this handle, releases it however the function ends, and returns what it returned. It
-   * is not acquired if it is held already. A handle runs one function at a time. What `fn` throws, the call is rejected
-   * with.
+   * Acquires it, calls `fn` with this handle, releases it however the function ends, and returns what it returned. A
+   * lock that is held already is not acquired again. A handle runs one function at a time. An error of `fn` is that of
+   * the call.
    *
    * Rejects with {@link NotAcquiredError} if it is not granted in time; then the function is not called; with
    * {@link LostError} if the function did not fail but the lock was lost meanwhile; with {@link UnavailableError} if
@@ -941,9 +942,9 @@ export class Lock implements AsyncDisposable {
 /**
  * The units of a sale; made by {@link Client.stock}. It does not oversell as long as Redis forgets nothing.
  *
- * What is not confirmed before its hold ends returns to stock at the next call that writes. In every state that anyone
- * can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the
- * client's timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
+ * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state that
+ * anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within
+ * the client's timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
  * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, whatever
  * {@link ClientOptions.onError} is.
  */
@@ -985,8 +986,8 @@ export class Stock {
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
-   * Holds units for a buyer, or returns why not in {@link Taken.outcome}. What is not confirmed in time returns to
-   * stock.
+   * Holds units for a buyer, or returns why not in {@link Taken.outcome}. Units that are not confirmed in time return
+   * to stock.
    *
    * The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
    * remembered: as long as the hold, or the client's `requestMemoryMs` if that is longer. A refused call is decided
@@ -1023,8 +1024,8 @@ export class Stock {
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
   /**
-   * Lists holds that have not ended in the order in which they end. What is extended meanwhile may be seen twice;
-   * nothing is left out.
+   * Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
+   * twice; none is left out.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid cursor or count.
    */
@@ -1043,7 +1044,7 @@ export class Taken {
   private constructor()
   /** The outcome: `held`, `sold_out`, `buyer_limit`, `not_open` or `ended`. */
   readonly outcome: TakeOutcome
-  /** What is held; null unless the outcome is `held`. */
+  /** The units that are held; null unless the outcome is `held`. */
   readonly reservation: StockReservation | null
   /** How many units are available after it. */
   readonly available: number
@@ -1056,7 +1057,7 @@ export class TakenAll {
   readonly outcome: TakeOutcome
   /** The index of the stock that refuses, from 0; null if none does. */
   readonly refused: number | null
-  /** What is held of each stock, in the order given; empty unless the outcome is `held`. */
+  /** The units that are held of each stock, in the order given; empty unless the outcome is `held`. */
   readonly reservations: readonly StockReservation[]
   /** How many units of each stock are available after it, in the order given. */
   readonly available: readonly number[]
@@ -1159,7 +1160,7 @@ export class Once {
    * Rejects with {@link InvalidArgumentError} for an invalid id or value.
    *
    * @param id 1 to 1,024 bytes.
-   * @param value what later callers get: any bytes, at most 64 MiB.
+   * @param value the value that later callers get: any bytes, at most 64 MiB.
    */
   claim(id: Key, value?: Value | null): Promise<Claimed>
   /**
@@ -1239,7 +1240,7 @@ export class Cache {
    * call then takes a round trip for each slot.
    *
    * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
-   * a key failed a short time ago.
+   * a key failed a short time ago; what this call loaded is stored before.
    *
    * @param keys at most 1,000, none twice.
    */
@@ -1260,10 +1261,10 @@ export class Cache {
    *
    * Rejects with {@link InvalidArgumentError} for an invalid value.
    *
-   * @param value null means that there is no value.
+   * @param value null means that there is no value; if `negativeMs` is 0, that only forgets the key.
    */
   put(key: Key, value: Value | null): Promise<void>
-  /** Forgets a key: what was loaded, or is being loaded now, is no longer served. true if there was a value. */
+  /** Forgets a key: what was loaded, or is being loaded now, is no longer served; true if there was a value. */
   invalidate(key: Key): Promise<boolean>
   /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
   redisKey(key: Key): Buffer
@@ -1352,7 +1353,7 @@ export interface Rule {
  * in one line, with a client for `QUOTALOCK_URL` that is made at the first call.
  *
  * @param name part of its Redis keys: all of one kind, name and prefix share their state.
- * @param policy what it decides by, such as `10/minute;100/hour`.
+ * @param policy the rules that it decides by, such as `10/minute;100/hour`.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
@@ -1379,7 +1380,8 @@ export function quorumLock(clients: readonly Client[], name: Key, options?: Quor
  * the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
  * `2001:db8:1:2::/64`.
  *
- * @param peer the address of the socket; null or an empty text is a Unix socket. `request.socket.remoteAddress`.
+ * @param peer the address of the socket; null or an empty text is a Unix socket. In an HTTP server it is
+ *     `request.socket.remoteAddress`.
  * @param forwarded the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it.
  * @param trusted the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
  * @throws {InvalidArgumentError} for an invalid address or network, for one that contains all addresses, and if there
@@ -1393,13 +1395,13 @@ export function clientAddress(
 ): string
 
 /**
- * What was counted until now, by this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+ * The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
  *
  * Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
- * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a
- * bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
- * happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers. Processes that name
- * the same file in `QUOTALOCK_METRICS_FILE` count together.
+ * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
+ * bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics that
+ * were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+ * Processes that name the same file in `QUOTALOCK_METRICS_FILE` count together.
  */
 export function metrics(): Metric[]
 
@@ -1414,7 +1416,7 @@ export interface Clock {
   advance(ms: number): void
 }
 
-/** Of which decision; see `testing.decision`. */
+/** The decision that is made; see `testing.decision`. */
 export interface TestDecision {
   /** The policy (default: `10/minute`). */
   policy?: Policy | undefined

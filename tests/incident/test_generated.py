@@ -111,6 +111,8 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
             "{LimiterOptions.room} is no name",
         ),
         ('after = "wait"', 'after = "waits"', "waits"),
+        ('after = "wait"', 'behind = "wait"', "fair has behind, which nothing reads"),
+        ("\nmost = {", '\nleast = { type = "int" }\nmost = {', "no method has least"),
     ],
 )
 def test_a_name_that_the_surface_has_not_is_refused(copy: Path, old: str, new: str, reason: str) -> None:

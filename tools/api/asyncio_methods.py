@@ -69,17 +69,17 @@ class AsyncioMethods:
     def type(self, kind: Type, extra: str) -> Iterator[str]:
         """A base class of a handle."""
         base = f"Generic[{', '.join(f'{each}T' for each in MADE)}]" if extra else f"Wrapper[rust.{kind.name}]"
-        yield from (f"class {kind.name}({base}):", f'    """What a `{kind.name}` passes on."""', "")
+        yield from (f"class {kind.name}({base}):", f'    """The methods of a `{kind.name}` that pass a call on."""', "")
         yield from ("    __slots__ = ()", *([extra.strip("\n")] if extra else []), "")
         for each in kind.properties:
             if each.is_in("aio") and "aio" not in each.data:
                 yield from ("    @property", f"    def {each.name}(self) -> {each.kind.of('python')}:")
-                yield from self.stub.docstring([self.stub.wording.text(each.data["doc"], kind)], "        ")
+                yield from self.stub.docstring([self.stub.wording.property(each, kind)], "        ")
                 yield from (f"        return self._native.{each.name}", "")
         for method in kind.methods:
             if method.is_in("aio") and "aio" not in method.data:
                 text = "\n".join(self.method(method, kind))
-                # What a client takes and makes are handles of asyncio.
+                # A client takes and makes handles of asyncio.
                 named = re.sub(r"(?<=-> )(\w+)(?=:)", lambda found: self.made(found[1]), text) if extra else text
                 yield re.sub(r"(?<=tuple\[)(Stock|Limiter)\b", r"\1T", named)
 

@@ -44,8 +44,8 @@ class Contract:
         return [each.name for each in found if each not in shared and each.name != "signal"]
 
     def only(self) -> dict[str, Any]:
-        """What a language has beyond the others, or lacks."""
-        about = "What a language has beyond the others, or lacks: with a thread that renews, an event loop, or neither."
+        """The members that a language has beyond the others, or lacks."""
+        about = "Beyond the others, or lacking: with a thread that renews, an event loop, or neither."
         found: dict[str, Any] = {"about": about, "python": {}, "aio": {}, "php": {}, "node": {}}
         locks = self.surface.options["LockOptions"].all
         for language in ("python", "aio", "php", "node"):

@@ -90,7 +90,7 @@ class NodeStub:
             yield "  private constructor()"
         for each in kind.properties:
             if each.is_in("node"):
-                yield from comment([self.wording.text(each.data["doc"], kind)], "  ", WIDTH)
+                yield from comment([self.wording.property(each, kind)], "  ", WIDTH)
                 yield f"  readonly {each.cased('node')}: {each.kind.of('node')}"
         for method in kind.methods:
             if method.is_in("node"):

@@ -85,7 +85,7 @@ class PhpStub:
         return [*lines, f"{indent}){returns} {{", f"{indent}}}"] if body else [*lines, f"{indent}){returns};"]
 
     def returned(self, method: Method, interfaces: bool = False) -> str:
-        """What a method returns; of an interface, the interface of a handle."""
+        """The type that a method returns; of an interface, the interface of a handle."""
         name = method.returns.of("php") if method.returns else "void"
         handle = interfaces and name in self.surface.types and self.surface.types[name].data.get("handle")
         return f": {name}Interface" if handle else f": {name}"
@@ -112,7 +112,7 @@ class PhpStub:
         for each in kind.properties:
             if each.is_in("php"):
                 var = [f"@var {found}"] if (found := narrow(each.kind)) else []
-                yield from comment([self.wording.text(each.data["doc"], kind), *var], DEEP, WIDTH)
+                yield from comment([self.wording.property(each, kind), *var], DEEP, WIDTH)
                 yield from (f"{DEEP}public readonly {each.kind.of('php')} ${each.cased('php')};", "")
         if kind.construct:
             yield from self.about(kind.construct, kind, DEEP, "")

@@ -112,7 +112,7 @@ class PythonStub:
         for each in kind.properties:
             if each.is_in("python"):
                 yield from ("    @property", f"    def {each.name}(self) -> {each.kind.of('python')}:")
-                yield from self.docstring([self.wording.text(each.data["doc"], kind)], "        ")
+                yield from self.docstring([self.wording.property(each, kind)], "        ")
                 yield ""
         for method in kind.methods:
             if method.is_in("python"):

@@ -13,6 +13,13 @@ import tomllib
 LANGUAGES = ("python", "node", "php")
 UNITS = {"ms": 1, "s": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 TIMES = ("duration", "time")
+KEYS = {
+    "options": "doc extends parameters",
+    "parameter": "type doc default php_default phpdoc range show_range none null in after first last secret note aio",
+    "method": "parameters returns io doc node php note raises raises_node raises_php in generic native aio",
+    "type": "doc note handle value truth pickled construct raises properties methods node",
+    "word": "doc are python node",
+}
 
 
 def camel(name: str) -> str:
@@ -28,6 +35,13 @@ def number(text: str) -> int:
     return int(digits) * (UNITS.get(unit) or UNITS[unit.removesuffix("s")] if unit else 1)
 
 
+def known(what: str, name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The data, if each key of theirs is one that is read."""
+    if wrong := data.keys() - KEYS[what].split():
+        raise KeyError(f"{what} {name} has {', '.join(sorted(wrong))}, which nothing reads")
+    return data
+
+
 def has(data: dict[str, Any], language: str) -> bool:
     """Whether a language has what the data describe; asyncio has what Python has, the reference has all."""
     given = data.get("in", "python node php").split()
@@ -36,7 +50,7 @@ def has(data: dict[str, Any], language: str) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """What a parameter, a property or an answer is, in each language; `phpdoc` is what PHP itself cannot express."""
+    """The type of a parameter, a property or an answer in each language; `phpdoc` is what PHP itself cannot express."""
 
     names: dict[str, str]
     optional: bool = False
@@ -195,14 +209,20 @@ class Surface:
         self.errors: dict[str, list[str]] = self.data["errors"]
         self.options: dict[str, Options] = {}
         for name, data in self.data["options"].items():
+            known("options", name, data)
             own = [self._parameter(of, given) for of, given in data["parameters"].items()]
             self.options[name] = Options(name, data["doc"], self.options.get(data.get("extends")), own)
+        self._unused = {*self.data["parameters"]}
         self.parameters = {
             place: self._parameter(place.split(".")[-1], given) for place, given in self.data["parameters"].items()
         }
         self.types = {name: self._type(name, data) for name, data in self.data["types"].items()}
         self.functions = [self._method(name, "", data) for name, data in self.data["functions"].items()]
         self.testing = [self._method(name, "Testing", data) for name, data in self.data["testing"].items()]
+        for name, data in self.words.items():
+            known("word", name, data)
+        if self._unused:
+            raise KeyError(f"no method has {', '.join(sorted(self._unused))} of parameters")
 
     def kind(self, given: str | dict[str, str], phpdoc: str | None = None) -> Kind:
         """The kind that the file names."""
@@ -236,18 +256,19 @@ class Surface:
         return "|".join(f"'{each}'" for each in self.words[word]["are"])
 
     def _parameter(self, name: str, given: list[Any] | dict[str, Any]) -> Parameter:
-        data = given if isinstance(given, dict) else {"type": given[0], "doc": given[1]}
+        data = known("parameter", name, given if isinstance(given, dict) else {"type": given[0], "doc": given[1]})
         return Parameter(name, self.kind(data["type"], data.get("phpdoc")), data)
 
     def _method(self, name: str, owner: str, data: dict[str, Any]) -> Method:
-        given = data.get("parameters", [])
+        given = known("method", name, data).get("parameters", [])
+        self._unused -= {*given}
         options = next((self.options[each[1:]] for each in given if each.startswith("*")), None)
         positional = [self.parameters[each] for each in given if not each.startswith("*")]
         returns = None if data.get("returns", "none") == "none" else self.kind(data["returns"])
         return Method(name, owner, data, positional, options, returns)
 
     def _type(self, name: str, data: dict[str, Any]) -> Type:
-        found = Type(name, data)
+        found = Type(name, known("type", name, data))
         found.properties = [self._parameter(of, given) for of, given in data.get("properties", {}).items()]
         methods = data.get("methods", {})
         if isinstance(methods, str):

@@ -104,8 +104,13 @@ class Wording:
             text = f"{text.rstrip()}{joined}{note.rstrip()}"
         return self.text(text, owner, method)
 
+    def property(self, parameter: Parameter, owner: Type) -> str:
+        """The text of a property with the note of this language."""
+        note = parameter.data.get("note", {}).get(self.language, "")
+        return self.text(f"{parameter.data['doc']} {note}", owner)
+
     def explained(self, parameter: Parameter, owner: Type | None, method: Method | None) -> str:
-        """What a parameter is, with its bounds after the first sentence; empty if there is nothing to say."""
+        """The text of a parameter, with its bounds after the first sentence; empty if it has neither."""
         bounds = parameter.bounds(self.language)
         data = {**parameter.data, "doc": parameter.data.get("doc", "").strip()}
         text = self.doc(data, None, method) if data["doc"] else ""
@@ -116,7 +121,7 @@ class Wording:
         return text.replace("\n", " ")
 
     def news(self, method: Method, owner: Type | None) -> tuple[dict[str, str], str]:
-        """What is to be said of each parameter of a method, and where the others are explained."""
+        """The texts of parameters that were not explained before, and where the others are."""
         found, before = {}, []
         for parameter in method.parameters(self.language):
             earlier = self._explained.get(id(parameter))

@@ -1,4 +1,4 @@
-"""The native half of `quotalock`."""
+"""The native half of `quotalock`. Written from api/surface.toml by `python3 tools/api`."""
 
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -26,7 +26,7 @@ _Problem = TypedDict(
 )
 
 class _Sample(TypedDict):
-    """A number of a counter or a gauge, or a histogram, with the labels that say of what."""
+    """A number of a counter or a gauge, or a histogram, with its labels."""
 
     labels: dict[str, str]
     value: NotRequired[int]
@@ -35,7 +35,7 @@ class _Sample(TypedDict):
     count: NotRequired[int]
 
 class _Metric(TypedDict):
-    """One thing that is counted."""
+    """A counter, a gauge or a histogram."""
 
     name: str
     help: str
@@ -104,20 +104,21 @@ class Client:
     * `request_memory`: how long a call with a request id is remembered; as long as the timeout at least (1 ms to 1 day;
       default: 60 s).
     * `password`: a function that returns the password, where the URL gives none: called while a call waits for it, when
-      a connection first logs in, and again when the server refuses what it returned. What it raises, the call raises.
-      It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The client
-      keeps it.
+      a connection first logs in, and again when the server refuses what it returned. An error that it raises is that of
+      the call. It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The
+      client keeps it.
     * `deny_cache_max`: after Redis has denied a call, this process answers the same call itself until it can be
       admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute; default: 1 s).
     * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
-      with the key as it was given, right before the call ends. Not for calls that only look, fail or are aborted. What
-      it raises changes nothing. It is called on the thread of the call; what it raises goes to `sys.unraisablehook`.
+      with the key as it was given, right before the call ends. Not for calls that only look, fail or are aborted. An
+      error that it raises changes nothing. It is called on the thread of the call; its error goes to
+      `sys.unraisablehook`.
     * `on_lost`: a function that is called when a lock of this client turns out to be lost, once for each grant;
       otherwise as `on_decision`. It is called on the thread that looks at the lock, extends or releases it; with
       `quotalock.aio` by the loop, at once.
     * `report`: whether this process reports to Redis once a second, in the background, what the client's limiters
-      decided, and which keys they denied most often: for `quotalock top` (default: False). What has no room or cannot
-      be sent is dropped and counted.
+      decided, and which keys they denied most often: for `quotalock top` (default: False). Decisions that have no room
+      or cannot be sent are dropped and counted.
 
     Raises `InvalidArgument` for an invalid URL or option; no error shows a password.
     """
@@ -154,7 +155,7 @@ class Client:
         """Makes a limiter.
 
         * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
-        * `policy`: what it decides by, such as `10/minute;100/hour`.
+        * `policy`: the rules that it decides by, such as `10/minute;100/hour`.
         * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a
           cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
           (default: None, each key is its own).
@@ -360,8 +361,8 @@ class Client:
         * `takes`: at most 100 stocks of this client, none twice, each with a quantity.
         * `buyer`: 1 to 1,024 bytes.
         * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: takes once for this id, which belongs to the first of the stocks, by their Redis keys, and the
-          buyer.
+        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
+          first by their Redis keys.
 
         Raises `InvalidArgument` for an invalid stock, quantity or buyer; `CrossSlot` for stocks without a common scope
         in a cluster.
@@ -432,9 +433,9 @@ class Client:
         * `error_ttl`: how long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default:
           1 s).
         * `beta`: how eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0).
-        * `when_away`: what a `get` does when Redis cannot answer: fail, or load as if there were no cache (default:
-          `raise`). If Redis goes down during a load, `raise` fails although there is a value, and `load` returns the
-          value.
+        * `when_away`: the behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache
+          (default: `raise`). If Redis goes down during a load, `raise` fails although there is a value, and `load`
+          returns the value.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -517,7 +518,7 @@ class Limiter:
 
         * `estimate`: 1 to 2^52.
         * `ttl`: how long the estimate is held at most (1 ms to 36,500 days).
-        * `unsettled`: what becomes of the estimate if it is not settled by then: it counts as `spent`, or is `returned`
+        * `unsettled`: the end of an estimate that is not settled by then: it counts as `spent`, or is `returned`
           (default: `spent`).
         """
 
@@ -741,7 +742,7 @@ class Reservation:
 
     def settle(self, actual: int) -> bool:
         """Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a
-        shortfall is charged, whatever the limit. False if the reservation had ended, or was settled with another
+        shortfall is charged, whatever the limit. It is False if the reservation had ended, or was settled with another
         amount: then nothing changed. Settling again with the same amount is True and changes nothing, so you may repeat
         it after an error.
 
@@ -806,8 +807,8 @@ class Lock:
 
     @property
     def state(self) -> _LockState:
-        """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
-        the last renewal failed) or `lost`.
+        """The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain`
+        (held, but the last renewal failed) or `lost`.
         """
 
     @property
@@ -899,10 +900,10 @@ class Lock:
 class Stock:
     """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis forgets nothing.
 
-    What is not confirmed before its hold ends returns to stock at the next call that writes. In every state that anyone
-    can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the
-    client's timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`, `Timeout`,
-    `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is.
+    Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
+    that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
+    within the client's timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`,
+    `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -970,8 +971,8 @@ class Stock:
     def take(
         self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds units for a buyer, or returns why not in `Taken.outcome`. What is not confirmed in time returns to
-        stock.
+        """Holds units for a buyer, or returns why not in `Taken.outcome`. Units that are not confirmed in time return
+        to stock.
 
         The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
         remembered: as long as the hold, or the client's `request_memory` if that is longer. A refused call is decided
@@ -980,8 +981,8 @@ class Stock:
         * `buyer`: 1 to 1,024 bytes.
         * `quantity`: how many units, all or none; of units with prizes at most 1,000 (1 to 2^52; default: 1).
         * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: takes once for this id, which belongs to the first of the stocks, by their Redis keys, and the
-          buyer.
+        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
+          first by their Redis keys.
 
         Raises `InvalidArgument` for an invalid buyer or number.
         """
@@ -1013,8 +1014,8 @@ class Stock:
         """The numbers of the sale."""
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists holds that have not ended in the order in which they end. What is extended meanwhile may be seen twice;
-        nothing is left out.
+        """Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
+        twice; none is left out.
 
         * `cursor`: the `StockPage.next` of the page before (default: None, the first page).
         * `count`: how many at most (1 to 1,000; default: 100).
@@ -1045,7 +1046,7 @@ class Taken:
 
     @property
     def reservation(self) -> StockReservation | None:
-        """What is held; None unless the outcome is `held`."""
+        """The units that are held; None unless the outcome is `held`."""
 
     @property
     def available(self) -> int:
@@ -1072,7 +1073,7 @@ class TakenAll:
 
     @property
     def reservations(self) -> tuple[StockReservation, ...]:
-        """What is held of each stock, in the order given; empty unless the outcome is `held`."""
+        """The units that are held of each stock, in the order given; empty unless the outcome is `held`."""
 
     @property
     def available(self) -> tuple[int, ...]:
@@ -1239,7 +1240,7 @@ class Once:
         caller is the first.
 
         * `id`: 1 to 1,024 bytes.
-        * `value`: what later callers get: any bytes, at most 64 MiB.
+        * `value`: the value that later callers get: any bytes, at most 64 MiB.
 
         Raises `InvalidArgument` for an invalid id or value.
         """
@@ -1359,7 +1360,7 @@ class Cache:
           36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
 
         Raises `Timeout` if a value did not come in time; `LoadFailed` if the last load of a key failed a short time
-        ago.
+        ago; what this call loaded is stored before.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
@@ -1380,13 +1381,13 @@ class Cache:
     def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
         """Stores a value that you already have. It counts as newer than whatever is being loaded.
 
-        * `value`: none means that there is no value.
+        * `value`: none means that there is no value; if `negative` is 0, that only forgets the key.
 
         Raises `InvalidArgument` for an invalid value.
         """
 
     def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is no longer served. True if there was a value."""
+        """Forgets a key: what was loaded, or is being loaded now, is no longer served; True if there was a value."""
 
     def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key of a key: `<prefix>:cache:<name>:{<key>}`."""
@@ -1605,12 +1606,12 @@ def client_address(
     """
 
 def metrics() -> list[_Metric]:
-    """What was counted until now, by this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+    """The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
 
     Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
-    `histogram`), and `samples`, each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a
-    bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
-    happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+    `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
+    bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics
+    that were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
     """
 
 def prometheus() -> str:
@@ -1632,7 +1633,7 @@ def get(client: Client, redis_key: str | bytes | int) -> tuple[bytes, int | None
 
 @final
 class Loss:
-    """Tells whether one grant of a lock was lost: the one that was held when you got `Lock.lost`. As a bool, whether it
+    """Whether one grant of a lock was lost: the one that was held when you got `Lock.lost`. As a bool, whether it
     is lost."""
 
     def is_set(self) -> bool:
@@ -1652,7 +1653,7 @@ class Loading:
     """One load. `_next` says what is to be done: None is a step for `Client._carry`."""
 
     def _next(self) -> tuple[bytes | None, ...] | list[int] | None:
-        """What is next: a tuple of the values, which are all; a list of the places of the keys whose values are to be
+        """The next step: a tuple of the values, which are all; a list of the places of the keys whose values are to be
         made; or None, for what is to be carried out."""
 
     def _loaded(self, values: list[Any]) -> None:
@@ -1666,7 +1667,7 @@ class Loading:
 
 @final
 class PasswordQuestion:
-    """Somebody waits for a password, on a loop. Dropped without an answer, it tells them so."""
+    """A call that waits for a password, on a loop. It fails if this is dropped without an answer."""
 
     def _answer(self, told: object) -> None:
         """Answers it by what the function returned."""
@@ -1694,22 +1695,22 @@ def settle_threads() -> None:
     """Keeps other threads out of the native code for a moment; called by the interpreter when it ends."""
 
 def check_function(what: str, given: object) -> None:
-    """Refuses what cannot be called, before anybody waits for it: `TypeError`."""
+    """Refuses what cannot be called, before a caller waits for it: `TypeError`."""
 
 def tell_decision(
     function: Callable[[Decision, str | bytes | int], object], decision: Decision, key: str | bytes | int
 ) -> None:
-    """Tells `on_decision` of a decision that charged or denied. What it raises goes to `sys.unraisablehook`."""
+    """Calls `on_decision` for a decision that charged or denied. Its error goes to `sys.unraisablehook`."""
 
 def tell_decisions(
     function: Callable[[Decision, str | bytes | int], object],
     decision: CombinedDecision,
     keys: list[str | bytes | int],
 ) -> None:
-    """As `tell_decision`, of each of several decisions that charged or denied."""
+    """As `tell_decision`, for each of several decisions that charged or denied."""
 
 def tell_lost(function: Callable[[Any], object], lock: object) -> None:
-    """Tells `on_lost` of a lock. What it raises goes to `sys.unraisablehook`."""
+    """Calls `on_lost` for a lock. Its error goes to `sys.unraisablehook`."""
 
 def check_json(text: str) -> None:
     """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""

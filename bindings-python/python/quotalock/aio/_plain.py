@@ -32,7 +32,7 @@ CacheT = TypeVar("CacheT")
 
 
 class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
-    """What a `Client` passes on."""
+    """The methods of a `Client` that pass a call on."""
 
     __slots__ = ()
     _native: rust.Client
@@ -256,7 +256,7 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
 
 
 class Limiter(Wrapper[rust.Limiter]):
-    """What a `Limiter` passes on."""
+    """The methods of a `Limiter` that pass a call on."""
 
     __slots__ = ()
 
@@ -324,7 +324,7 @@ class Limiter(Wrapper[rust.Limiter]):
 
 
 class Reservation(Wrapper[rust.Reservation]):
-    """What a `Reservation` passes on."""
+    """The methods of a `Reservation` that pass a call on."""
 
     __slots__ = ()
 
@@ -353,7 +353,7 @@ class Reservation(Wrapper[rust.Reservation]):
 
 
 class Lock(Wrapper[rust.Lock]):
-    """What a `Lock` passes on."""
+    """The methods of a `Lock` that pass a call on."""
 
     __slots__ = ()
 
@@ -383,8 +383,8 @@ class Lock(Wrapper[rust.Lock]):
 
     @property
     def state(self) -> _LockState:
-        """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
-        the last renewal failed) or `lost`.
+        """The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain`
+        (held, but the last renewal failed) or `lost`.
         """
         return self._native.state
 
@@ -433,7 +433,7 @@ class Lock(Wrapper[rust.Lock]):
 
 
 class Stock(Wrapper[rust.Stock]):
-    """What a `Stock` passes on."""
+    """The methods of a `Stock` that pass a call on."""
 
     __slots__ = ()
 
@@ -518,7 +518,7 @@ class Stock(Wrapper[rust.Stock]):
 
 
 class Once(Wrapper[rust.Once]):
-    """What a `Once` passes on."""
+    """The methods of a `Once` that pass a call on."""
 
     __slots__ = ()
 
@@ -547,7 +547,7 @@ class Once(Wrapper[rust.Once]):
 
 
 class Cache(Wrapper[rust.Cache]):
-    """What a `Cache` passes on."""
+    """The methods of a `Cache` that pass a call on."""
 
     __slots__ = ()
 
@@ -567,7 +567,7 @@ class Cache(Wrapper[rust.Cache]):
         return await on_loop(self._native.put)(key, value)
 
     async def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is no longer served; see
+        """Forgets a key: what was loaded, or is being loaded now, is no longer served; True if there was a value; see
         `quotalock.Cache.invalidate`.
         """
         return await on_loop(self._native.invalidate)(key)
