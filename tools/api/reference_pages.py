@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from node_stub import NodeStub
 from php_stub import PhpStub
@@ -69,17 +70,23 @@ class ReferencePages:
     def parameter(self, each: Parameter, owner: Type | None, method: Method) -> str:
         """A line about a parameter; empty if its name says all."""
         text = self.wording.explained(each, owner, method)
-        notes = {**each.data.get("note", {})}
-        text += "".join(f" {NOTES[language]}: {note.strip()}" for language, note in notes.items())
+        text += "".join(f" {note}" for note in self.notes(each.data, owner, method))
         place = each.data.get("in", "")
         place = f" ({' and '.join(NOTES.get(language, 'asyncio') for language in place.split())} only)" if place else ""
         return f"* `{each.name}`{place}: {text}" if text else ""
 
+    def notes(self, data: dict[str, Any], owner: Type | None, method: Method | None = None) -> Iterator[str]:
+        """The notes of languages, without their examples."""
+        for language, note in data.get("note", {}).items():
+            parts = [part for part in note.strip("\n").split("\n\n") if not part.startswith("    ")]
+            if parts:
+                yield f"{NOTES[language]}: {self.wording.text(chr(10).join(parts), owner, method)}"
+
     def verb(self, method: Method, owner: Type | None) -> Iterator[str]:
         """The part of a page about one type's verb."""
         yield from ("", self.wording.text(method.data["doc"], owner, method))
-        for language, note in method.data.get("note", {}).items():
-            yield from ("", f"{NOTES[language]}: {note.strip()}")
+        for note in self.notes(method.data, owner, method):
+            yield from ("", note)
         yield from self.signatures(method)
         given = method.positional + (method.options.all if method.options else [])
         if lines := [line for each in given if (line := self.parameter(each, owner, method))]:
@@ -97,9 +104,8 @@ class ReferencePages:
         yield "Durations are seconds in Python, and milliseconds in PHP and Node, whose names of them end in `Ms`."
         for name, kind in self.surface.types.items():
             yield from ("", f"## {name}", "", self.wording.text(kind.data["doc"], kind))
-            for language, note in kind.data.get("note", {}).items():
-                if not note.startswith(("\n ", "    ")):
-                    yield from ("", f"{NOTES[language]}: {note.strip()}")
+            for note in self.notes(kind.data, kind):
+                yield from ("", note)
             if kind.construct:
                 yield from ("", "It is made with:", "")
                 given = kind.construct.positional + (kind.construct.options.all if kind.construct.options else [])
@@ -107,7 +113,8 @@ class ReferencePages:
             yield from ("", "| property | |", "|---|---|")
             for each in kind.properties:
                 place = f" ({NOTES[each.data['in']]} only)" if "in" in each.data else ""
-                yield f"| `{each.name}`{place} | {' '.join(self.wording.text(each.data['doc'], kind).split())} |"
+                text = " ".join([self.wording.text(each.data["doc"], kind), *self.notes(each.data, kind)])
+                yield f"| `{each.name}`{place} | {' '.join(text.split())} |"
             if kind.methods:
                 verbs = (f"[`{each.name}`]({anchor(name, each.name)})" for each in kind.methods)
                 yield from ("", f"Verbs: {' '.join(verbs)}")
