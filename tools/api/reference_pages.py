@@ -78,9 +78,9 @@ class ReferencePages:
     def notes(self, data: dict[str, Any], owner: Type | None, method: Method | None = None) -> Iterator[str]:
         """The notes of languages, without their examples."""
         for language, note in data.get("note", {}).items():
-            parts = [part for part in note.strip("\n").split("\n\n") if not part.startswith("    ")]
-            if parts:
-                yield f"{NOTES[language]}: {self.wording.text(chr(10).join(parts), owner, method)}"
+            text = "\n\n".join(part for part in note.strip("\n").split("\n\n") if not part.startswith("    "))
+            if text:
+                yield f"{NOTES[language]}: {self.wording.text(text, owner, method)}"
 
     def verb(self, method: Method, owner: Type | None) -> Iterator[str]:
         """The part of a page about one type's verb."""
