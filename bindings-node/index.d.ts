@@ -1249,9 +1249,9 @@ export class Cache {
    * As {@link get}, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
    * null is no value.
    *
-   * Rejects with {@link TimeoutError} if the value did not come in time; with {@link LoadFailedError} if a loader
-   * failed a short time ago; with {@link InvalidArgumentError} for what another language cannot read: more than 512
-   * lists and objects within each other, or half of a surrogate pair.
+   * Rejects with {@link InvalidArgumentError} for what another language cannot read: more than 512 lists and objects
+   * within each other, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
+   * {@link LoadFailedError} if a loader failed a short time ago.
    */
   getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
   /** The value of a key, fresh or stale, without loading or waiting; null if there is nothing. */

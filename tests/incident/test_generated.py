@@ -49,6 +49,7 @@ def test_all_files_are_up_to_date(copy: Path) -> None:
     assert tool("--check").returncode == 0
     files = written(copy)
     assert files
+    assert all(text.isascii() and text.decode().replace("\n", "").isprintable() for text in files.values())
     assert files == {name: (ROOT / name).read_bytes() for name in files}
 
 

@@ -166,7 +166,7 @@ class PhpStub:
         for kind in self.surface.types.values():
             methods += [*kind.methods, *filter(None, [kind.construct])]
         raised = {name for each in methods if each.is_in("php") for name, _ in self.wording.raised(each, None)}
-        lines += [*(f"{IN}use Quotalock\\Exception\\{name};" for name in sorted(raised)), ""]
+        lines += [*(f"{IN}use Quotalock\\Exception\\{name};" for name in sorted(raised) if name[0] != "\\"), ""]
         lines += [extras.pop("interfaces").strip("\n"), ""]
         blocks = [self.interface(kind) for kind in self.surface.types.values() if kind.data.get("handle")]
         blocks += [self.type(kind) for kind in self.order()]

@@ -91,7 +91,7 @@ class ReferencePages:
         given = method.positional + (method.options.all if method.options else [])
         if lines := [line for each in given if (line := self.parameter(each, owner, method))]:
             yield from ("", *lines)
-        errors = method.data.get("raises", {})
+        errors = {**method.data.get("raises", {}), **method.data.get("raises_python", {})}
         if errors:
             yield from ("", "Errors:", "")
         for name, when in errors.items():

@@ -16,7 +16,8 @@ TIMES = ("duration", "time")
 KEYS = {
     "options": "doc extends parameters",
     "parameter": "type doc default php_default phpdoc range show_range none null in after first last secret note aio",
-    "method": "parameters returns io doc node php note raises raises_node raises_php in generic native aio",
+    "method": "parameters returns io doc node php note in generic native aio"
+    " raises raises_python raises_node raises_php",
     "type": "doc note handle value truth pickled construct raises properties methods node",
     "word": "doc are python node",
 }

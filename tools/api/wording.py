@@ -180,7 +180,7 @@ def comment(parts: Iterable[str], indent: str, width: int) -> list[str]:
         tags = tag
         first, *more = part.split("\n") if tag else [part]
         lines.extend(wrapped(first, width - len(indent) - 3, "    " if tag else ""))
-        lines.extend(f"    {each}" for each in more)
+        lines.extend(f"    {each}".replace("\0", " ") for each in more)
     if len(lines) == 1 and len(indent) + len(lines[0]) + 7 <= width:
         return [f"{indent}/** {lines[0]} */"]
     return [f"{indent}/**", *(f"{indent} * {line}".rstrip() for line in lines), f"{indent} */"]

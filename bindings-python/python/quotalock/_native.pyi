@@ -1370,9 +1370,9 @@ class Cache:
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
           36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
 
-        Raises `Timeout` if the value did not come in time; `LoadFailed` if a loader failed a short time ago;
-        `InvalidArgument` for what another language cannot read: more than 512 lists and objects within each other, or
-        half of a surrogate pair.
+        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and objects within each
+        other, or half of a surrogate pair; `Timeout` if the value did not come in time; `LoadFailed` if a loader failed
+        a short time ago.
         """
 
     def peek(self, key: str | bytes | int) -> Seen | None:
