@@ -112,6 +112,7 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
             "{LimiterOptions.room} is no name",
         ),
         ('after = "wait"', 'after = "waits"', "waits"),
+        ('returns = "StockStatus"', 'returns = "StockState"', "StockState is no type"),
         ('after = "wait"', 'behind = "wait"', "fair has behind, which nothing reads"),
         ("\nmost = {", '\nleast = { type = "int" }\nmost = {', "no method has least"),
     ],

@@ -48,9 +48,9 @@ class ReferencePages:
 
     def signatures(self, method: Method) -> Iterator[str]:
         """How each language declares a verb."""
-        returns = method.returns.of("python") if method.returns else "None"
         shown = {}
         if method.is_in("python"):
+            returns = method.returns.of("python") if method.returns else "None"
             *lines, last = self.python.signature(method.name, method, "", "", returns)
             text = "\n".join([*lines, last.removesuffix(":")]).removeprefix("def ")
             shown["Python"] = re.sub(r"(?<=\W)_([A-Z]\w+)", self.shown, text)

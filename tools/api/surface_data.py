@@ -232,17 +232,17 @@ class Surface:
             if names.get("phpdoc") in self.words:
                 names["phpdoc"] = self._union(names["phpdoc"])
             return Kind(names)
-        of, _, end = re.fullmatch(r"([\w ]+)((\[\+?\])?\??)", given).groups() if given else ("", "", "")  # type: ignore[union-attr]
+        of = given.removesuffix("?").removesuffix("[]").removesuffix("[+]")
         names = self._names(of)
         if phpdoc:
             names["phpdoc"] = phpdoc
-        if end:
+        if given.endswith(("]", "]?")):
             item = names.get("phpdoc", names["php"])
             names = {
                 "python": f"tuple[{names['python']}, ...]",
                 "node": f"readonly {names['node']}[]",
                 "php": "array",
-                "phpdoc": f"{'non-empty-list' if '+' in end else 'list'}<{item}>",
+                "phpdoc": f"{'non-empty-list' if '+' in given else 'list'}<{item}>",
             }
         return Kind(names, given.endswith("?"), of in TIMES)
 
@@ -251,7 +251,11 @@ class Surface:
             word = self.words[of]
             node = of if "node" not in word else " | ".join(f"'{each}'" for each in word["are"])
             return {"python": word.get("python", f"_{of}"), "node": node, "php": "string", "phpdoc": self._union(of)}
-        return dict(self.data["kinds"].get(of) or dict.fromkeys(LANGUAGES, of))
+        if of in self.data["types"]:
+            return dict.fromkeys(LANGUAGES, of)
+        if of not in self.data["kinds"]:
+            raise KeyError(f"{of} is no type: it is none of kinds, words and types")
+        return dict(self.data["kinds"][of])
 
     def _union(self, word: str) -> str:
         return "|".join(f"'{each}'" for each in self.words[word]["are"])
