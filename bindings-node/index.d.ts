@@ -736,7 +736,10 @@ export class Decision {
   readonly resetAfterMs: number
   /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number
-  /** The source of the answer; `deny-cache` is this process, by what Redis denied a moment ago. */
+  /**
+   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   */
   readonly source: Source
   /** Whether a damaged or foreign value at the key was replaced. */
   readonly healed: boolean
@@ -774,7 +777,10 @@ export class CombinedDecision {
    * never.
    */
   readonly retryAfterMs: number | null
-  /** The source of the answer. */
+  /**
+   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   */
   readonly source: Source
   /** The decision about each key, in the order given. */
   readonly decisions: readonly Decision[]
@@ -1342,7 +1348,10 @@ export interface Rule {
   readonly limit: number
   /** The period, in whole milliseconds (1 ms to 36,500 days). */
   readonly periodMs: number
-  /** How the rule counts (default: `fixed-window`). */
+  /**
+   * How the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:
+   * `fixed-window`).
+   */
   readonly algorithm?: Algorithm | undefined
   /** For a token bucket only: the most that may be consumed at once (1 to 2^52; default: the limit). */
   readonly capacity?: number | null | undefined

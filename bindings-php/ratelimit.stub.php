@@ -638,6 +638,9 @@ namespace Quotalock {
      * within the client's timeout: nothing is taken, sold or added twice. All of them can fail with
      * UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException, whatever
      * `$onError` is.
+     *
+     * You may repeat every call after an exception that leaves its outcome unknown: nothing is sold or added twice, and
+     * with a request id nothing is taken twice.
      */
     final class Stock implements StockInterface
     {
@@ -1406,7 +1409,8 @@ namespace Quotalock {
         public readonly int $cost;
 
         /**
-         * The source of the answer; `deny-cache` is this process, by what Redis denied a moment ago.
+         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
@@ -1476,7 +1480,8 @@ namespace Quotalock {
         public readonly ?int $retryAfterMs;
 
         /**
-         * The source of the answer.
+         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
@@ -1863,7 +1868,8 @@ namespace Quotalock {
          * @param int<1, 4503599627370496> $limit the amount per period (1 to 2^52)
          * @param int<1, 3153600000000> $periodMs the period, in whole milliseconds (1 ms to 36,500 days)
          * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm how the rule
-         *     counts (default: `fixed-window`)
+         *     counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:
+         *     `fixed-window`)
          * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most that may be consumed at once
          *     (1 to 2^52; default: null, the limit)
          * @throws InvalidArgumentException for an argument that is not a number

@@ -624,7 +624,9 @@ class Decision:
 
     @property
     def source(self) -> _Source:
-        """The source of the answer; `deny-cache` is this process, by what Redis denied a moment ago."""
+        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """
 
     @property
     def healed(self) -> bool:
@@ -689,7 +691,9 @@ class CombinedDecision:
 
     @property
     def source(self) -> _Source:
-        """The source of the answer."""
+        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -1531,7 +1535,8 @@ class Rule:
 
     * `limit`: the amount per period (1 to 2^52).
     * `period`: the period, in whole milliseconds (1 ms to 36,500 days).
-    * `algorithm`: how the rule counts (default: `fixed-window`).
+    * `algorithm`: how the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
+      `sliding-log` (default: `fixed-window`).
     * `capacity`: for a token bucket only: the most that may be consumed at once (1 to 2^52; default: None, the limit).
 
     Raises `InvalidArgument` for an argument that is not a number; `InvalidPolicy` for a number out of these bounds.
