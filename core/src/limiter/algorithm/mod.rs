@@ -8,10 +8,12 @@ pub(crate) mod log;
 mod sliding_log;
 mod sliding_window;
 pub(crate) mod token_bucket;
+mod worst;
 
 use std::fmt;
 
 use crate::base::error::{Code, Error, Result, shown, span};
+use worst::WorstCases;
 
 /// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.
 pub const MAX_LIMIT: u64 = 1 << 52;
@@ -279,6 +281,8 @@ pub(crate) struct Definition {
     pub fades_over: fn(&Rule, u64) -> u64,
     pub remaining: fn(&Rule, &Words, &Moment) -> u64,
     pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
+    /// What it admits at worst.
+    pub worst: WorstCases,
 }
 
 impl Definition {
@@ -350,6 +354,16 @@ impl Algorithm {
     /// The name in a policy, such as `fixed-window`.
     pub fn name(self) -> &'static str {
         self.0.name
+    }
+
+    /// Whether a rule of it may have a capacity other than its limit.
+    pub fn has_capacity(self) -> bool {
+        self.0.has_capacity()
+    }
+
+    /// Whether it remembers each admission, so that its states grow with the limit.
+    pub fn has_log(self) -> bool {
+        self.0.has_log()
     }
 
     /// The algorithm of that name, whatever its case.

@@ -5,6 +5,7 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
 //! `token_bucket.lua`.
 
+use super::worst::{Proof, WorstCases, all_of_it};
 use super::{Bucket, Definition, End, Filled, Moment, RefundedCharge, StoredRule, Words};
 use crate::base::clock::clamp;
 use crate::call::lua::EXACT;
@@ -28,6 +29,18 @@ pub(super) const DEFINITION: Definition = Definition {
     fades_over,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "A bucket of {tokens} that fills with {limit} in {period}, one in {step}.",
+        most_within: |rule, stretch| {
+            let filled = u128::from(rule.limit()) * u128::from(stretch - 1) / u128::from(rule.period());
+            u128::from(rule.capacity()) + filled
+        },
+        around_an_edge: None,
+        long_run: all_of_it,
+        longest_wait: |rule| rule.period().div_ceil(rule.limit()),
+        burst: |rule| rule.capacity().into(),
+        proof: Proof::Bucket,
+    },
 };
 
 /// Time in units of one `denominator`th of a microsecond.
