@@ -86,7 +86,10 @@ build-cli:
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
-.PHONY: scripts
+.PHONY: surface scripts
+surface: ## Renews what is written from api/surface.toml: stubs, data of tests, reference
+	python3 tools/api
+
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
@@ -107,12 +110,18 @@ check: build-python build-php build-node lint ## Runs linters, unit tests and al
 	$(ONE_SERVER) node --test tests/node/vectors.test.mjs
 	@echo 'make check: all passed'
 
-LINTS := lint-imports lint-rust lint-python lint-php lint-node lint-lua
+LINTS := lint-imports lint-surface lint-rust lint-python lint-php lint-node lint-lua
 .PHONY: lint $(LINTS)
 lint: $(if $(PART),lint-$(PART),$(LINTS)) ## Checks style, types and scripts; a warning fails (PART=rust: one language)
 
+# Imports in circles, and types that share a name.
 lint-imports:
 	python3 tools/imports.py
+	python3 tools/type_names.py
+
+# Files that are older than api/surface.toml.
+lint-surface:
+	python3 tools/api --check
 
 lint-rust:
 	cargo fmt --all --check

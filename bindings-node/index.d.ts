@@ -1,4 +1,5 @@
 /// <reference types="node" />
+// Written from api/surface.toml by `python3 tools/api`.
 
 /**
  * Rate limits that cannot get stuck, and locks that end, on Redis.
@@ -12,93 +13,15 @@
  * const page = await client.cache('pages', { freshMs: 60_000 }).get('/', render)
  * ```
  *
- * Durations are whole milliseconds. A call that does I/O never throws: its promise is rejected. What does no I/O (making a
- * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throws.
+ * Durations are whole milliseconds. A call that does I/O never throws: its promise is rejected. Calls without I/O (making a
+ * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throw.
  */
 
-/** How a rule counts. */
-export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket' | 'sliding-log'
-
-/** One rule of a policy: at most `limit` per `periodMs`. */
-export interface Rule {
-  /** The amount per period, 1 to 2^52. */
-  readonly limit: number
-  /** The period in milliseconds, 1 ms to 36,500 days. */
-  readonly periodMs: number
-  /** How the rule counts; `fixed-window` if left out. */
-  readonly algorithm?: Algorithm | undefined
-  /** For a token bucket only: the most that may be consumed at once, 1 to 2^52; the limit if left out or null. */
-  readonly capacity?: number | null | undefined
-}
-
-/** What a limiter decides by: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
+/** The policy of a limiter: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
 export type Policy = string | Rule | readonly Rule[]
 
 /** A key: text, taken as UTF-8, or bytes, taken as they are; 1 to 1,024 bytes. */
 export type Key = string | Uint8Array
-
-/** What a limiter answers when Redis cannot: an error, yes, no, or what this process' own memory says. */
-export type OnError = 'raise' | 'open' | 'closed' | 'local'
-
-/**
- * Who answered: Redis; the store of `memory://`; this process, from permits of a lease, or since Redis denied the same a moment ago
- * (`deny-cache`); or, while Redis could not answer, what `onError` says.
- */
-export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
-
-/** How a client is made. */
-export interface ClientOptions {
-  /** What every Redis key starts with; no braces. `ql` if left out. */
-  readonly prefix?: string | undefined
-  /** The time in milliseconds that a call may take, connecting included: 1 ms to 1 hour. 500 if left out. */
-  readonly timeoutMs?: number | undefined
-  /** What a limiter answers when Redis cannot. `raise` if left out. */
-  readonly onError?: OnError | undefined
-  /** How long in milliseconds a call with a request id is remembered: 1 ms to 1 day, and as long as the timeout at least. 60,000 if left out. */
-  readonly requestMemoryMs?: number | undefined
-  /**
-   * Tells the password, where the URL gives none. It is called when a connection first logs in, and again when the server refuses
-   * what it told; calls wait for it within their time. What it throws, they throw.
-   */
-  readonly password?: (() => string | PromiseLike<string>) | undefined
-  /**
-   * After Redis has denied a call, this process answers the same one itself until it can be admitted, for so many
-   * milliseconds at most: up to 1 minute; 0 asks every time. 1,000 if left out.
-   */
-  readonly denyCacheMaxMs?: number | undefined
-  /**
-   * Is called after each decision of this client's limiters that charges or denies, right before the caller has it, with the key as
-   * it was given. Not for what only looks, nor for a call that fails or is aborted. What it throws changes nothing: it is a warning
-   * of the process (`QUOTALOCK_HOOK`). It is not awaited.
-   */
-  readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
-  /** Is called when a lock of this client turns out to be lost, once for each grant; otherwise as `onDecision`. */
-  readonly onLost?: ((lock: Lock) => void) | undefined
-  /**
-   * Whether this process tells Redis once a second, in the background, what the client's limiters decided, and which keys they
-   * denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted. False if left out.
-   */
-  readonly report?: boolean | undefined
-}
-
-/** How a limiter is made, besides its name and policy. */
-export interface LimiterOptions {
-  /**
-   * What all keys of the limiter share as their hash tag, 1 to 1,024 bytes, so that they lie in one slot of a cluster and
-   * can be charged together with those of other limiters of that scope. If left out, each key is its own.
-   */
-  readonly scope?: Key | undefined
-  /**
-   * Whether the policy is enforced; true if left out. If not, every call passes, and {@link Decision.wouldDeny} tells which
-   * would have been denied; those were charged nothing. Use it to try a policy on real traffic.
-   */
-  readonly enforce?: boolean | undefined
-  /**
-   * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the smallest
-   * capacity of the policy. If left out, each call asks. Sliding windows and logs refuse a lease.
-   */
-  readonly lease?: number | undefined
-}
 
 /**
  * The id of a request, such as a UUID: 1 to 256 bytes. A call with one is charged once: the same id for the same key gets the
@@ -107,17 +30,177 @@ export interface LimiterOptions {
  */
 export type RequestId = string | Uint8Array
 
-/** What one key is charged by {@link Client.consumeAll}: a cost of 1 to 2^52, 1 if left out. */
+/** A charge of one key by {@link Client.consumeAll}: a cost of 1 to 2^52 (default: 1). */
 export type Charge = readonly [limiter: Limiter, key: Key, cost?: number]
 
-/** What becomes of a reservation that nobody settles: it counts as spent, or is given back. */
+/** A function that {@link Lock.run} calls while it holds the lock. */
+export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
+
+/** A number of units of a stock. */
+export type Take = readonly [stock: Stock, quantity: number]
+
+/** A reservation of a stock, by its id. */
+export type Held = readonly [stock: Stock, id: string]
+
+/** A value that is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
+export type Value = string | Uint8Array
+
+/** Makes the value of a key; null if there is none. */
+export type Load = () => Value | null | PromiseLike<Value | null>
+
+/** Makes the values of these keys; a key without one is known to have none. Return an object only if all keys are text. */
+export type LoadMany<K> = (missing: K[]) => Loaded<K> | PromiseLike<Loaded<K>>
+
+/** Values by their keys. */
+export type Loaded<K> = ReadonlyMap<K, Value | null> | Readonly<Record<string, Value | null>>
+
+/** Makes a value that is stored as JSON; null if there is none. */
+export type LoadJson<T> = () => T | PromiseLike<T>
+
+/** Work that is done once: its result, if any, is what every caller gets. */
+export type Deed = () => Value | null | undefined | PromiseLike<Value | null | undefined> | PromiseLike<void>
+
+/** The body of a refusal (RFC 9457). */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  /** The rules that deny, named as in the header fields. */
+  'violated-policies': string[]
+}
+
+/** A counter, a gauge or a histogram. */
+export interface Metric {
+  /** As Prometheus calls it: `quotalock_decisions_total`. */
+  readonly name: string
+  /** A description in one sentence. */
+  readonly help: string
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  /** By their labels. Samples that were never counted are left out. */
+  readonly samples: readonly Sample[]
+}
+
+/** A number of a counter or a gauge, or a histogram, with its labels. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  /** Of a counter or a gauge. */
+  readonly value?: number
+  /** Of a histogram: bounds in seconds, each with how many took no longer; the last bound is `Infinity`. */
+  readonly buckets?: readonly (readonly [bound: number, count: number])[]
+  /** Of a histogram: how long all of them took together, in seconds. */
+  readonly sum?: number
+  /** Of a histogram: how many there were. */
+  readonly count?: number
+}
+
+/** How a rule counts. */
+export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket' | 'sliding-log'
+
+/** The answer of a limiter when Redis cannot answer: an error, yes, no, or what this process' own memory decides. */
+export type OnError = 'raise' | 'open' | 'closed' | 'local'
+
+/**
+ * The source of an answer: Redis; the store of `memory://`; this process, from permits of a lease, or since Redis
+ * denied the same call a moment ago (`deny-cache`); or, while Redis could not answer, what `onError` decides.
+ */
+export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
+
+/** The end of a reservation that is never settled: it counts as spent, or is given back. */
 export type Unsettled = 'spent' | 'returned'
+
+/**
+ * The state of a handle: never acquired or released; held for certain until the deadline; held until then, but the last
+ * renewal failed; or no longer held, without a release.
+ */
+export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
+
+/** The outcome of a take: only `held` holds anything. */
+export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
+
+/**
+ * The phase of a sale: never opened or forgotten, open, or closed or past its `endsMs`, when holds can still be
+ * confirmed.
+ */
+export type StockPhase = 'not_open' | 'open' | 'ended'
+
+/** The kind of a change in a ledger. */
+export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended' | 'closed'
+
+/** The behaviour of a `get` when Redis cannot answer. */
+export type WhenAway = 'raise' | 'load'
+
+/** How a client is made. */
+export interface ClientOptions {
+  /** The first part of every Redis key; no braces (default: `ql`). */
+  readonly prefix?: string | undefined
+  /** The time that a call may take, connecting included (1 ms to 1 hour; default: 500 ms). */
+  readonly timeoutMs?: number | undefined
+  /**
+   * The answer of a limiter when Redis cannot answer: an error (`raise`), yes (`open`), no (`closed`), or what the same
+   * policy decides in this process' memory (`local`) (default: `raise`).
+   */
+  readonly onError?: OnError | undefined
+  /**
+   * How long a call with a request id is remembered; as long as the timeout at least (1 ms to 1 day; default:
+   * 60,000 ms).
+   */
+  readonly requestMemoryMs?: number | undefined
+  /**
+   * A function that returns the password, where the URL gives none: called while a call waits for it, when a connection
+   * first logs in, and again when the server refuses what it returned. An error that it throws is that of the call.
+   * Calls wait for it within their time.
+   */
+  readonly password?: (() => string | PromiseLike<string>) | undefined
+  /**
+   * After Redis has denied a call, this process answers the same call itself until it can be admitted, for this long at
+   * most; 0 asks Redis every time (0 ms to 1 minute; default: 1,000 ms).
+   */
+  readonly denyCacheMaxMs?: number | undefined
+  /**
+   * A function that is called after each decision of this client's limiters that charges or denies, with the key as it
+   * was given, right before the call ends. Not for calls that only look, fail or are aborted. An error that it throws
+   * changes nothing. The error is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
+   */
+  readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
+  /**
+   * A function that is called when a lock of this client turns out to be lost, once for each grant; otherwise as
+   * `onDecision`.
+   */
+  readonly onLost?: ((lock: Lock) => void) | undefined
+  /**
+   * Whether this process reports to Redis once a second, in the background, what the client's limiters decided, and
+   * which keys they denied most often: for `quotalock top` (default: false). Decisions that have no room or cannot be
+   * sent are dropped and counted.
+   */
+  readonly report?: boolean | undefined
+}
+
+/** How a limiter is made, besides its name and policy. */
+export interface LimiterOptions {
+  /**
+   * The hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a cluster, and
+   * {@link Client.consumeAll} can charge them together with those of other limiters of that scope (default: each key is
+   * its own).
+   */
+  readonly scope?: Key | undefined
+  /**
+   * Whether the policy is enforced (default: true). If not, every call passes, and {@link Decision.wouldDeny} shows
+   * which would have been denied; those were charged nothing. Use it to try a policy on real traffic.
+   */
+  readonly enforce?: boolean | undefined
+  /**
+   * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
+   * smallest capacity of the policy. Sliding windows and logs refuse a lease (default: each call asks Redis).
+   */
+  readonly lease?: number | undefined
+}
 
 /** How a call is made. */
 export interface CallOptions {
-  /** How much is asked for, 0 to 2^52. 1 if left out; 0 only looks. */
+  /** How much is asked for; 0 only looks (0 to 2^52; default: 1). */
   readonly cost?: number | undefined
-  /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
+  /** Rejects the call with the signal's reason when it fires. A call that was sent may still be counted. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -131,7 +214,7 @@ export interface ConsumeOptions extends CallOptions {
 export interface ConsumeAllOptions {
   /** Charges once for this id, which is remembered under the first key. */
   readonly requestId?: RequestId | undefined
-  /** Rejects the call with the signal's reason when it fires. A call that is on its way may still be counted. */
+  /** Rejects the call with the signal's reason when it fires. A call that was sent may still be counted. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -143,55 +226,52 @@ export interface RefundOptions {
 
 /** How an estimate is reserved. */
 export interface ReserveOptions {
-  /** How long the estimate is held at most, in milliseconds: 1 ms to 36,500 days. */
+  /** How long the estimate is held at most (1 ms to 36,500 days). */
   readonly ttlMs: number
-  /** What becomes of it if nobody settles it by then. `spent` if left out. */
+  /** The end of an estimate that is not settled by then: it counts as `spent`, or is `returned` (default: `spent`). */
   readonly unsettled?: Unsettled | undefined
 }
 
 /** How a call waits. */
 export interface WaitOptions extends CallOptions {
-  /** How long to wait at most, in milliseconds. */
+  /** How long to wait at most (0 ms to 36,500 days). */
   readonly timeoutMs: number
 }
 
-/**
- * How sure a handle is of its lock: never acquired or released; held for certain until the deadline; held until then, but the
- * last renewal failed; or no longer held, without a release.
- */
-export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
-
 /** How long an acquisition waits, and what ends it. */
 export interface AcquireOptions {
-  /** How long to wait at most, in milliseconds; if left out as the lock was made, 0 does not wait. */
+  /** How long to wait at most; 0 asks once (0 ms to 36,500 days; default: as the handle was made). */
   readonly waitMs?: number | undefined
   /**
-   * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was granted at
-   * that moment. It has no effect on a lock that is already held.
+   * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was
+   * granted at that moment. It has no effect on a lock that is already held.
    */
   readonly signal?: AbortSignal | undefined
 }
 
 /** How a lock over several servers is made and, unless `acquire` is false, acquired. */
 export interface QuorumOptions extends AcquireOptions {
-  /** For how long a grant lasts unless it is renewed, in milliseconds: 10 ms to 7 days. 30,000 if left out. */
+  /** How long a grant lasts unless it is renewed (10 ms to 7 days; default: 30,000 ms). */
   readonly ttlMs?: number | undefined
   /**
-   * Whether a grant is renewed at a third of its ttl, by a thread of Quotalock, even while this one is busy. True if left out.
-   * If not, the lock ends at its deadline, also when you drop the handle.
+   * Whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is busy (default:
+   * true). If not, the lock ends at its deadline, even if the handle is dropped.
    */
   readonly renew?: boolean | undefined
   /**
-   * For how long it is renewed at most, in milliseconds, so that a stuck holder does not block the others forever. An hour if
-   * left out.
+   * How long it is renewed at most, so that a stuck holder does not block the others forever (default: 3,600,000 ms, 1
+   * hour).
    */
   readonly maxHoldMs?: number | undefined
-  /** Every fencing token is larger than this, 0 to 2^52. 0 if left out. */
+  /** Every fencing token is larger than this (0 to 2^52; default: 0). */
   readonly tokenAbove?: number | undefined
-  /** What {@link Lock.inspect} shows of the holder beside its host and process: up to 128 bytes. Empty if left out. */
+  /**
+   * What {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no line
+   * breaks (default: empty).
+   */
   readonly label?: string | undefined
   /**
-   * Whether to acquire at once, and reject if that fails; true if left out. With false the handle holds nothing yet: for
+   * Whether to acquire at once, and reject if that fails (default: true). With false the handle holds nothing yet: for
    * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
   readonly acquire?: boolean | undefined
@@ -199,51 +279,61 @@ export interface QuorumOptions extends AcquireOptions {
 
 /** How a lock is made and, unless `acquire` is false, acquired. */
 export interface LockOptions extends QuorumOptions {
-  /** Whether waiters are served in order of arrival. False if left out. */
+  /** Whether waiters are served in order of arrival (default: false). */
   readonly fair?: boolean | undefined
-  /** How many replicas must have a grant before it counts. 0 if left out. */
+  /** How many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0). */
   readonly replicasAck?: number | undefined
-  /** How long an acquisition waits for them, in milliseconds: 1 ms to a minute. 100 if left out. */
+  /** How long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms). */
   readonly ackTimeoutMs?: number | undefined
 }
 
 /** How permits of a semaphore are taken. */
 export interface SemaphoreOptions extends LockOptions {
-  /** How many permits to take, all or none: 1 to as many as there are. 1 if left out. */
+  /** How many permits to take, all or none; at most as many as there are (1 to 2^31 - 1; default: 1). */
   readonly weight?: number | undefined
 }
 
-/** What {@link Lock.run} calls while it holds the lock. */
-export type Holding<T> = (lock: Lock) => T | PromiseLike<T>
+/** How {@link Client.adopt} takes a lock over. */
+export interface AdoptOptions {
+  /** Whether it is renewed in the background (default: true). */
+  readonly renew?: boolean | undefined
+  /**
+   * The lock that it must be: the text of another lock is refused, and that lock is not touched (default: any lock).
+   */
+  readonly name?: Key | undefined
+}
 
 /** How a stock is made. */
 export interface StockOptions {
   /**
-   * What all keys of the stock share as their hash tag, so that several stocks lie in one slot of a cluster, and one call can
-   * take from them. It is part of where the sale is kept: all handles of a sale have the same. If left out, each is its own.
+   * The hash tag that all keys of the stock share: stocks of one scope lie in one slot of a cluster, and
+   * {@link Client.takeAll} can take from them together (default: each stock is its own). It is part of where the sale
+   * is kept: all handles of a sale have the same.
    */
   readonly scope?: Key | undefined
-  /** How many entries the ledger keeps, about: 1,000 to 100,000,000; 100,000 if left out. Counts when the sale is opened. */
+  /**
+   * How many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Counts when the sale is
+   * opened.
+   */
   readonly ledgerCap?: number | undefined
   /**
-   * For how many milliseconds after its end, its last hold and the last call that wrote the sale is kept: a minute to 36,500
-   * days; 30 days if left out. Counts when the sale is opened.
+   * How long the sale is kept after its end, its last hold and the last call that wrote, ledger included; half of that
+   * for certain (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). Counts when the sale is opened.
    */
   readonly retentionMs?: number | undefined
 }
 
 /** How a sale is opened, besides its quantity. */
 export interface OpenOptions {
-  /** The most units that one buyer holds and has bought; as many as there are if left out or null. */
+  /** The most units that one buyer holds and has bought (1 to 2^52; default: no limit). */
   readonly perBuyer?: number | null | undefined
   /**
-   * When takes end, in milliseconds since the epoch by the server's clock; never if left out or null. Confirming stays
-   * possible.
+   * When takes end, in milliseconds since the epoch by the server's clock (default: never). Confirming stays possible.
    */
   readonly endsMs?: number | null | undefined
   /**
-   * Something for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024 bytes
-   * each, 10,000 at once.
+   * A payload for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024
+   * bytes each, at most 10,000 at once, more by {@link Stock.restock}.
    */
   readonly prizes?: readonly (string | Uint8Array)[] | undefined
 }
@@ -252,155 +342,155 @@ export interface OpenOptions {
 export interface RestockOptions {
   /** One for each unit, if the sale has prizes. */
   readonly prizes?: readonly (string | Uint8Array)[] | undefined
-  /** Adds once for this id. */
+  /** Adds once for this id (1 to 256 bytes) while it is remembered, at least a day. */
   readonly requestId?: RequestId | undefined
 }
 
 /** How units of several stocks are taken. */
 export interface TakeAllOptions {
-  /** For how many milliseconds they are held: 1 ms to 30 days; 600,000 if left out. */
+  /** How long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes). */
   readonly holdMs?: number | undefined
-  /** Takes once for this id. */
+  /**
+   * Takes once for this id, which belongs to the buyer and the stock; of several stocks, to the first by their Redis
+   * keys.
+   */
   readonly requestId?: RequestId | undefined
 }
 
 /** How units are taken. */
 export interface TakeOptions extends TakeAllOptions {
-  /** How many, all or none; 1 if left out. */
+  /** How many units, all or none; of units with prizes at most 1,000 (1 to 2^52; default: 1). */
   readonly quantity?: number | undefined
 }
 
 /** Which page of reservations. */
 export interface PageOptions {
-  /** The {@link StockPage.next} of the page before; the first page if left out or null. */
+  /** The {@link StockPage.next} of the page before (default: the first page). */
   readonly cursor?: string | null | undefined
-  /** How many at most, 1 to 1,000; 100 if left out. */
+  /** How many at most (1 to 1,000; default: 100). */
   readonly count?: number | undefined
 }
 
 /** Which entries of a ledger. */
 export interface LedgerOptions {
-  /** The id of the entry before; from the first that is kept if left out or null. */
+  /** The {@link LedgerEntry.id} of the entry before (default: from the first that is kept). */
   readonly after?: string | null | undefined
-  /** How many at most, 1 to 1,000; 100 if left out. */
+  /** How many at most (1 to 1,000; default: 100). */
   readonly count?: number | undefined
 }
 
-/** So many units of a stock. */
-export type Take = readonly [stock: Stock, quantity: number]
-
-/** A reservation of a stock, by its id. */
-export type Held = readonly [stock: Stock, id: string]
-
-/** The outcome of a take: only `held` holds anything. */
-export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
-
-/** Where a sale stands: never opened or forgotten, open, or closed or past its `endsMs`, when holds can still be confirmed. */
-export type StockPhase = 'not_open' | 'open' | 'ended'
-
-/** What an entry of a ledger is about. */
-export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended' | 'closed'
-
 /** How a `once` is made. */
 export interface OnceOptions {
-  /** For how many milliseconds a claim or a result is remembered: 1 ms to 3,650 days. A day if left out. */
+  /** How long a claim or a result is remembered (1 ms to 3,650 days; default: 86,400,000 ms, 1 day). */
   readonly ttlMs?: number | undefined
   /**
-   * How long the others wait for a caller that dies, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed,
-   * so make it longer than the function runs.
+   * How long the others wait for a caller that dies (10 ms to 1 hour; default: 10,000 ms). It is not renewed, so make
+   * it longer than the function runs.
    */
   readonly leaseMs?: number | undefined
-  /** For how many milliseconds the error of a run is remembered, up to an hour. 0 if left out: the next caller runs at once. */
+  /**
+   * How long the error of a run is remembered; with 0 the next caller runs the function at once (0 ms to 1 hour;
+   * default: 0 ms).
+   */
   readonly errorTtlMs?: number | undefined
 }
 
 /** How a cache is made. */
 export interface CacheOptions {
-  /** For how many milliseconds a value is fresh: 1 ms to 3,650 days. 60,000 if left out. */
+  /** How long a value is fresh (1 ms to 3,650 days; default: 60,000 ms). */
   readonly freshMs?: number | undefined
-  /** For how long it is served after that while one caller loads a new one. 0 if left out. */
+  /** How long it is served after that while one caller loads a new one (0 ms to 3,650 days; default: 0 ms). */
   readonly staleMs?: number | undefined
   /**
-   * How long a loader keeps the others from loading, in milliseconds: 10 ms to an hour; 10,000 if left out. It is not renewed: a
-   * loader that takes longer is joined by another, and what is newer wins.
+   * How long a loader keeps the others from loading (10 ms to 1 hour; default: 10,000 ms). It is not renewed: a loader
+   * that takes longer is joined by another, and the newer value wins.
    */
   readonly leaseMs?: number | undefined
-  /** For how long the answer that there is no value is fresh; 0 does not store it. As `freshMs` if left out. */
+  /**
+   * How long the answer that there is no value is fresh; 0 does not store it (0 ms to 3,650 days; default: as
+   * `freshMs`).
+   */
   readonly negativeMs?: number | undefined
-  /** For how long the error of a loader is remembered, and nobody else loads, up to an hour. 1,000 if left out. */
+  /** How long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default: 1,000 ms). */
   readonly errorTtlMs?: number | undefined
-  /** How eagerly values are refreshed before they are stale: 0 (never) to 100. 1 if left out, which is right for most. */
+  /** How eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0). */
   readonly beta?: number | undefined
   /**
-   * What a `get` does when Redis cannot answer: reject, or load as if there were no cache. If Redis goes away during a load,
-   * `raise` rejects although there is a value, and `load` returns the value. `raise` if left out.
+   * The behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache (default: `raise`). If
+   * Redis goes down during a load, `raise` fails although there is a value, and `load` returns the value.
    */
   readonly whenAway?: WhenAway | undefined
 }
 
-/** What a `get` does when Redis cannot answer. */
-export type WhenAway = 'raise' | 'load'
-
 /** How long a caller waits for what another makes. */
 export interface GetOptions {
   /**
-   * How long at most, in milliseconds, before it is rejected with {@link TimeoutError}; if left out 5,000 more than the
-   * `leaseMs`, so that a waiter outlasts a caller that dies.
+   * How long to wait at most for another caller's result, before the call fails with {@link TimeoutError} (0 ms to
+   * 36,500 days; default: 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
    */
   readonly waitMs?: number | undefined
   /**
-   * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the signal
-   * to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at once.
+   * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the
+   * signal to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at
+   * once.
    */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What is stored: text, taken as UTF-8, or bytes; up to 64 MiB. */
-export type Value = string | Uint8Array
+/** Which header fields {@link Decision.headers} returns. */
+export interface HeaderOptions {
+  /**
+   * How quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
+   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default: `draft-11`).
+   */
+  readonly syntax?: 'draft-11' | 'none' | undefined
+  /**
+   * Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are added
+   * (default: false).
+   */
+  readonly legacy?: boolean | undefined
+}
 
-/** Makes the value of a key; null if there is none. */
-export type Load = () => Value | null | PromiseLike<Value | null>
+/** How {@link clientAddress} tells clients apart. */
+export interface AddressOptions {
+  /** How many leading bits of an IPv6 address stand for a client; 128: the address itself (32 to 128; default: 64). */
+  readonly ipv6Prefix?: number | undefined
+}
 
-/** Makes the values of these keys; a key without one is known to have none. Return an object only if all keys are text. */
-export type LoadMany<K> = (missing: K[]) => Loaded<K> | PromiseLike<Loaded<K>>
-
-/** Values by their keys. */
-export type Loaded<K> = ReadonlyMap<K, Value | null> | Readonly<Record<string, Value | null>>
-
-/** Makes what is then kept as JSON; null if there is none. */
-export type LoadJson<T> = () => T | PromiseLike<T>
-
-/** What is done once: its result, if any, is what every caller gets. */
-export type Deed = () => Value | null | undefined | PromiseLike<Value | null | undefined> | PromiseLike<void>
-
-/** A client of one Redis, or of this process' memory. Making one does no I/O: it connects at the first call. */
+/**
+ * A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
+ * call, and again in each forked process.
+ */
 export class Client implements Disposable, AsyncDisposable {
   /**
-   * Makes a client.
-   * @param url as text or as a `URL`: `redis://`, `rediss://`, `unix://`, `memory://`, which all clients of this process share,
-   * worker threads included, or `memory://name`, one of its own that is gone when the last of its clients is closed; if left
-   * out the environment variable `QUOTALOCK_URL`, then `redis://127.0.0.1:6379`. No error shows its password.
-   * @param options the prefix, the timeout, what a limiter answers when Redis cannot, and how long requests are remembered.
-   * @throws {InvalidArgumentError} for an invalid URL or option.
+   * @param url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
+   *     `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is gone
+   *     when the last of its clients is closed (default: `QUOTALOCK_URL` of the environment, then
+   *     `redis://127.0.0.1:6379`). Worker threads share them too.
+   * @throws {InvalidArgumentError} for an invalid URL or option; no error shows a password.
    */
   constructor(url?: string | URL, options?: ClientOptions)
   /** The host and port, socket path or `memory://` that this client talks to; never a password. */
   readonly server: string
-  /** What every Redis key starts with. */
+  /** The first part of every Redis key. */
   readonly prefix: string
   /**
    * Makes a limiter.
-   * @param name part of its Redis keys: limiters of one name and prefix share their state.
-   * @param policy what it decides by.
-   * @param options the scope of its keys, whether the policy is enforced, and how many permits are taken at once.
-   * @throws {InvalidArgumentError} for an empty or too long name or scope, and a lease that cannot be.
+   *
+   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
+   * @param policy the rules that it decides by, such as `10/minute;100/hour`.
+   * @throws {InvalidArgumentError} for an empty or too long name or scope, and an invalid lease.
    * @throws {InvalidPolicyError} for an invalid policy.
    */
   limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
   /**
-   * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none, in one atomic
-   * call: 1 to 100 charges of limiters of this client, no key twice for one limiter. In a cluster the limiters need a
-   * common {@link LimiterOptions.scope}; without one the call is rejected with {@link CrossSlotError}.
+   * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one atomic
+   * call. No key may occur twice for one limiter. In a cluster the limiters need a common {@link LimiterOptions.scope}.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid charge; with {@link CrossSlotError} for limiters without a
+   * common scope in a cluster.
+   *
+   * @param charges at most 100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52).
    */
   consumeAll(charges: readonly Charge[], options?: ConsumeAllOptions): Promise<CombinedDecision>
   /**
@@ -412,66 +502,120 @@ export class Client implements Disposable, AsyncDisposable {
    *
    * Rejects with {@link NotAcquiredError} if it is not granted within `waitMs`, and as {@link Lock.acquire} does; with
    * {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
+   *
+   * @param name 1 to 1,024 bytes of anything.
    */
   lock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Acquires several mutexes, all or none, in one call: 1 to 100 names, none twice, in any order. No two callers can wait for
-   * each other. In a cluster the names must lie in one slot, else this is rejected with {@link CrossSlotError}.
+   * Acquires several mutexes, all or none, in one call: no order of names can deadlock. In a cluster the names must lie
+   * in one slot, else this is rejected with {@link CrossSlotError}.
+   *
+   * Rejects with {@link InvalidArgumentError} for invalid names or options.
+   *
+   * @param names at most 100, none twice.
    */
   lockAll(names: readonly Key[], options?: LockOptions): Promise<Lock>
   /**
-   * Acquires `weight` of a semaphore's `permits` (1 to 2^31 - 1, and at most 1,024 holders at once). Everybody who uses it must
-   * give the same number of permits.
+   * Acquires `weight` of a semaphore's `permits`; at most 1,024 hold it at once. All users of a semaphore must give the
+   * same `permits`.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid name, number or option.
+   *
+   * @param name 1 to 1,024 bytes of anything.
+   * @param permits the same number wherever this semaphore is used (1 to 2^31 - 1).
    */
   semaphore(name: Key, permits: number, options?: SemaphoreOptions): Promise<Lock>
-  /** Acquires a read-write lock for reading: beside other readers, up to 1,024, but not after a waiting writer. */
+  /**
+   * Acquires a read-write lock for reading: up to 1,024 readers at once, none next to a writer or after one that waits.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid name or option.
+   *
+   * @param name 1 to 1,024 bytes of anything.
+   */
   readLock(name: Key, options?: LockOptions): Promise<Lock>
-  /** Acquires a read-write lock for writing: alone. */
+  /**
+   * Acquires a read-write lock for writing: alone.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid name or option.
+   *
+   * @param name 1 to 1,024 bytes of anything.
+   */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Makes a handle of what {@link Lock.handover} wrote, in this process or another one, in any language, and takes the lease
-   * over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the giver's `maxHoldMs`
-   * left. Only one adopts. Rejects with `lost` if the lease is over, was adopted before, or is on another server, and with
-   * `invalid_argument` for a text that is none, is damaged, or comes from a client with another prefix.
+   * Makes a handle of what {@link Lock.handover} wrote, in this process or another one, in any language, and takes the
+   * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts. It is renewed for as
+   * long as the giver's `maxHoldMs` left.
+   *
+   * Rejects with {@link LostError} if the lease has ended, was adopted before, or is on another server; with
+   * {@link InvalidArgumentError} for a text of another kind, a damaged one, or one of a client with another prefix.
    */
   adopt(text: string, options?: AdoptOptions): Promise<Lock>
   /**
-   * Makes a handle for the units of a sale; {@link Stock.open} makes the sale itself.
+   * Makes a handle for the units of a sale. Does not ask Redis; {@link Stock.open} makes the sale itself.
+   *
+   * @param name 1 to 1,024 bytes of anything.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   stock(name: Key, options?: StockOptions): Stock
   /**
-   * Holds units of 1 to 100 stocks of this client for one buyer, or of none: one atomic call. Each reservation is an ordinary
-   * one of its stock. In a cluster the stocks need a common {@link StockOptions.scope}, else this is rejected with
-   * {@link CrossSlotError}.
+   * Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one of
+   * its stock. In a cluster the stocks need a common {@link StockOptions.scope}.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid stock, quantity or buyer; with {@link CrossSlotError} for
+   * stocks without a common scope in a cluster.
+   *
+   * @param takes at most 100 stocks of this client, none twice, each with a quantity.
+   * @param buyer 1 to 1,024 bytes.
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
   /**
-   * Sells what 1 to 100 reservations hold, or none of it (false) if one of them is over. Otherwise as {@link Stock.confirm}.
+   * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise as
+   * {@link Stock.confirm}.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
+   * without a common scope in a cluster.
+   *
+   * @param reservations at most 100, none twice, each a stock and an id.
    */
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
-   * Returns what several reservations hold. Those that hold return even if others are over; true if all of them held, or had
-   * been cancelled.
+   * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if others have
+   * ended; true if all of them held, or had been cancelled.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
+   * without a common scope in a cluster.
+   *
+   * @param reservations at most 100, none twice, each a stock and an id.
    */
   cancelAll(reservations: readonly Held[]): Promise<boolean>
-  /** Lengthens several holds, or none of them (false) if one is over. Otherwise as {@link Stock.extend}. */
+  /**
+   * Lengthens several holds, or none (false) if one of them has ended: one atomic call. Otherwise as
+   * {@link Stock.extend}.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
+   * without a common scope in a cluster.
+   *
+   * @param reservations at most 100, none twice, each a stock and an id.
+   * @param holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes.
+   */
   extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
-   * Makes a `once`: work that is done once for each id, in whatever process.
-   * @param name part of its Redis keys.
+   * Makes a {@link Once}: work that is done once for each id, in whatever process.
+   *
+   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   once(name: string, options?: OnceOptions): Once
   /**
    * Makes a cache: on a miss one caller loads the value, in whatever process.
-   * @param name part of its Redis keys.
+   *
+   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   cache(name: string, options?: CacheOptions): Cache
   /**
-   * Releases the locks and permits that it holds, within `timeoutMs`, and closes the connections. Calls under way and later
-   * ones are rejected with `closed`, and what was held is `lost`. Closing twice does nothing.
+   * Releases the locks and permits that it holds, within the client's `timeoutMs`, and closes the connections. Later
+   * calls fail with {@link ClosedError}, and what was held is `lost`; closing twice does nothing.
    */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -479,10 +623,12 @@ export class Client implements Disposable, AsyncDisposable {
 }
 
 /**
- * Decides for keys by one policy. Made by {@link Client.limiter}.
+ * Decides for keys by one policy; made by {@link Client.limiter}.
  *
- * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, and with
- * `invalid_argument` before anything is sent.
+ * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with {@link UnavailableError},
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, and with
+ * {@link InvalidArgumentError} before anything is sent; the first two only if the client's
+ * {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
  */
 export class Limiter {
   private constructor()
@@ -490,158 +636,309 @@ export class Limiter {
   readonly name: string
   /** The policy in its canonical form. */
   readonly policy: string
-  /** The scope given, bytes as a copy; null if there is none. */
+  /** The scope given; null without one. */
   readonly scope: string | Buffer | null
   /** Whether the policy is enforced. */
   readonly enforce: boolean
   /** How many permits it takes from Redis at once at most; null if each call asks. */
   readonly lease: number | null
-  /** Charges `cost` to every rule if all admit it, else to none. A cost above a limit is always denied. */
+  /**
+   * Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is always
+   * denied.
+   */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**
-   * Charges as much as is admitted now, up to `most` (1 to 2^52); {@link Decision.cost} tells how much. Denied if that is
-   * nothing.
+   * Charges as much as is admitted now, up to `most`; {@link Decision.cost} shows how much. Denied if that is nothing:
+   * then the answer is that of a cost of 1.
+   *
+   * @param most 1 to 2^52.
    */
   consumeUpTo(key: Key, most: number): Promise<Decision>
   /**
-   * Charges `estimate` (1 to 2^52) as {@link consume} does, and holds it for `ttlMs`: until then {@link Reservation.settle}
-   * replaces it by the actual amount. If it is denied nothing is held.
+   * Charges `estimate` as {@link consume} does, and holds it until {@link Reservation.settle} replaces it by the actual
+   * amount, or `ttlMs` has passed. Nothing is held if the call was denied, as {@link Reservation.decision} shows. If
+   * the reply is lost, the estimate may be held until its end.
+   *
+   * @param estimate 1 to 2^52.
    */
   reserve(key: Key, estimate: number, options: ReserveOptions): Promise<Reservation>
   /**
-   * The reservation of this key and id, made by {@link reserve} here or in another process. Does no I/O.
+   * The reservation of this id, which {@link reserve} made here or in another process. Does not ask Redis whether it
+   * exists.
+   *
    * @throws {InvalidArgumentError} for a bad key, or an id that is not 32 hexadecimal digits.
    */
   reservation(key: Key, id: string): Reservation
-  /** Returns what a consume of `cost` would return, and never writes. */
+  /** Returns what {@link consume} would return, and never writes. */
   peek(key: Key, options?: CallOptions): Promise<Decision>
-  /** As {@link consume}, but a denial is rejected with {@link RateLimitedError}. */
+  /**
+   * As {@link consume}, but a denial is an error.
+   *
+   * Rejects with {@link RateLimitedError} if the call is denied; it carries the decision.
+   */
   require(key: Key, options?: CallOptions): Promise<Decision>
   /**
-   * As {@link consume}, and after a denial sleeps as `retryAfterMs` says and tries again. Ends with a denial at once when the
-   * next chance comes after `timeoutMs`.
+   * As {@link consume}, and after a denial sleeps as {@link Decision.retryAfterMs} says and tries again. Ends with a
+   * denial at once when the next chance comes after `timeoutMs`.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
-  /** Gives back `amount`, 1 to 2^52, of what was consumed. Returns what a peek right after it would return. */
+  /**
+   * Gives back `amount` of what was consumed; no rule falls below zero. Returns what a {@link peek} right after it
+   * would return.
+   *
+   * @param amount 1 to 2^52.
+   */
   refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
-   * Denies everything for `durationMs`, 1 ms to 36,500 days, in place of an earlier block. Returns what a peek right after it
-   * would return. Fails whatever `onError` says.
+   * Denies everything for `durationMs`, in place of an earlier block. Returns what a {@link peek} right after it would
+   * return. A block that was not stored must not look like one: it fails whatever {@link ClientOptions.onError} is.
+   *
+   * Rejects with {@link UnavailableError} if Redis cannot store it.
+   *
+   * @param durationMs 1 ms to 36,500 days.
    */
   block(key: Key, durationMs: number): Promise<Decision>
   /**
-   * Forgets everything about `key`, including a block and reservations; true if there was anything. Fails whatever `onError`
-   * says.
+   * Forgets everything about `key`, including a block and reservations; true if there was anything. Fails whatever
+   * {@link ClientOptions.onError} is.
    */
   reset(key: Key): Promise<boolean>
   /**
-   * The Redis key that holds the state of `key`.
-   * @throws {InvalidArgumentError} for an empty key or one over 1,024 bytes.
+   * The Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+   * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
    */
   redisKey(key: Key): Buffer
+}
+
+/**
+ * The answer of a limiter for one key. With several rules `limit`, `remaining`, `retryAfterMs` and `resetAfterMs` are
+ * those of the rule that binds: of the rules that deny the one with the longest `retryAfterMs`, else the one with the
+ * least `remaining`.
+ */
+export class Decision {
+  private constructor()
+  /** The name of the limiter. */
+  readonly name: string
+  /** Whether the call was admitted. A denied call was charged nothing. */
+  readonly allowed: boolean
+  /** Whether the policy denies, and only `enforce: false` of its limiter lets the call pass: it was charged nothing. */
+  readonly wouldDeny: boolean
+  /** The limit of the rule that binds. */
+  readonly limit: number
+  /** How much could be consumed now; 0 while the key is blocked. */
+  readonly remaining: number
+  /**
+   * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null when
+   * never.
+   */
+  readonly retryAfterMs: number | null
+  /** After how many milliseconds the rule that binds is as new and a block has ended; `rules` has the other rules. */
+  readonly resetAfterMs: number
+  /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
+  readonly cost: number
+  /**
+   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   */
+  readonly source: Source
+  /** Whether a damaged or foreign value at the key was replaced. */
+  readonly healed: boolean
+  /** The answer of each rule, in the order of the policy. */
+  readonly rules: readonly RuleDecision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`: whole
+   * seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say
+   * so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+   *
+   * @throws {InvalidArgumentError} if the call was allowed.
+   */
+  problem(): Problem
+}
+
+/** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
+export class CombinedDecision {
+  private constructor()
+  /** Whether all were admitted, and charged. If not, none was. */
+  readonly allowed: boolean
+  /** Whether a limiter that is not enforced denies. */
+  readonly wouldDeny: boolean
+  /**
+   * The index in `decisions` of the one that binds: of the rules that deny the one with the longest `retryAfterMs`,
+   * else the one with the least {@link Decision.remaining}.
+   */
+  readonly binding: number
+  /**
+   * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null when
+   * never.
+   */
+  readonly retryAfterMs: number | null
+  /**
+   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   */
+  readonly source: Source
+  /** The decision about each key, in the order given. */
+  readonly decisions: readonly Decision[]
+  /**
+   * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`: whole
+   * seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say
+   * so.
+   */
+  headers(options?: HeaderOptions): Record<string, string>
+  /**
+   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+   *
+   * @throws {InvalidArgumentError} if the call was allowed.
+   */
+  problem(): Problem
 }
 
 /** An amount held by {@link Limiter.reserve}. Any process that knows its limiter, key and id can settle it. */
 export class Reservation {
   private constructor()
-  /** The key that the estimate was charged to, bytes as a copy. */
+  /** The key as it was given. */
   readonly key: string | Buffer
   /** The id: 32 hexadecimal digits. */
   readonly id: string
-  /** What the limiter answered; null if this was made by {@link Limiter.reservation}. */
+  /** The answer of {@link Limiter.reserve}; null if this was made by {@link Limiter.reservation}. */
   readonly decision: Decision | null
   /** Whether the estimate was admitted, as `decision` says; null if that is null. */
   readonly allowed: boolean | null
   /**
-   * Replaces the estimate by the `actual` amount, 0 to 2^52. An excess is given back to the rules that still count it, a
-   * shortfall is charged whatever the limit. False, and nothing changed, if the reservation had ended or was settled with
-   * another amount. Settling again with the same amount is true, so you may repeat it after an error. Fails whatever `onError`
-   * says.
+   * Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a shortfall
+   * is charged, whatever the limit. It is false if the reservation had ended, or was settled with another amount: then
+   * nothing changed. Settling again with the same amount is true and changes nothing, so you may repeat it after an
+   * error.
+   *
+   * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
+   *
+   * @param actual 0 to 2^52.
    */
   settle(actual: number): Promise<boolean>
-  /** Gives the whole estimate back: {@link settle} with 0. */
+  /**
+   * Gives the whole estimate back: {@link settle} with 0.
+   *
+   * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
+   */
   cancel(): Promise<boolean>
 }
 
 /**
- * A handle for a lock, made by {@link Client.lock} and its neighbours. It is acquired by one caller at a time, can be acquired
- * again after a release, and is not re-entrant.
+ * A handle for a lock; made by {@link Client.lock} and its neighbours. One caller acquires it at a time, and can do so
+ * again after its release; it is not re-entrant.
  *
- * A lock is a lease: it ends by itself when nobody renews it. `state`, `held` and `remainingMs` come from this process' own
- * clock, and err on the safe side. A resource is safe from a holder that was paused if it refuses every fencing `token` smaller
- * than the largest that it has seen.
+ * A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remainingMs` come from this
+ * process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever
+ * Redis says. A resource is safe from a holder that was paused if it refuses every fencing `token` smaller than the
+ * largest that it has seen. A forked child does not hold what its parent holds.
  *
- * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A handle
- * that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was asked for is
- * not collected before it is released or lost.
+ * Calls that ask Redis can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
+ * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
+ *
+ * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A
+ * handle that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was
+ * asked for is not collected before it is released or lost.
  */
 export class Lock implements AsyncDisposable {
   private constructor()
-  /** The names given, bytes as copies. */
+  /** The names as they were given. */
   readonly names: readonly (string | Buffer)[]
-  /** The Redis keys, one for each name. */
+  /**
+   * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+   * read-write lock `<prefix>:rw:{<name>}`.
+   */
   readonly redisKeys: Buffer[]
-  /** For how long a grant lasts unless it is renewed, in milliseconds. */
+  /** How long a grant lasts unless it is renewed, in milliseconds. */
   readonly ttlMs: number
   /**
-   * The fencing token of the grant, larger than that of every grant of the name before; null if it was never acquired, or is
-   * released. It stays after a loss.
+   * The fencing token of the grant, larger than that of every grant of the name before; null if it was never acquired,
+   * or is released. It stays after a loss.
    */
   readonly token: number | null
-  /** What the handle knows, without asking Redis. */
+  /**
+   * The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held,
+   * but the last renewal failed) or `lost`.
+   */
   readonly state: LockState
   /** Whether it is held for certain now. */
   readonly held: boolean
-  /** For how many milliseconds it is held for certain unless it is renewed, rounded down; 0 if it is not. */
+  /** For how many milliseconds it is held for certain unless it is renewed; 0 if it is not. It is rounded down. */
   readonly remainingMs: number
   /**
-   * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a {@link LostError}. Each
-   * grant has its own: before the first and after a release this is the signal of the grant to come, after a loss it is the
-   * fired one until the next grant. It never fires for a release.
+   * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a
+   * {@link LostError}. Each grant has its own: before the first and after a release this is the signal of the grant to
+   * come, after a loss it is the fired one until the next grant. It never fires for a release.
    */
   readonly signal: AbortSignal
   /**
-   * Acquires: true if it is held now, false if it was not granted in time. Rejects with `invalid_argument` if this handle holds
-   * it or another acquisition of it is under way, and with `unavailable`, `timeout`, `not_permitted`, `wrong_type`,
-   * `cross_slot` or `closed`; then nothing is left behind.
+   * Acquires it: true if it is held now, false if it was not granted in time. Waiting does not poll. A wait that ends
+   * without the lock leaves nothing behind.
+   *
+   * Rejects with {@link InvalidArgumentError} if this handle holds the lock, or is being acquired; with
+   * {@link CrossSlotError} for names in several slots of a cluster.
    */
   acquire(options?: AcquireOptions): Promise<boolean>
   /**
-   * Releases: true if it was held until now; false if it was lost, released already, or never held. Renewal stops at once. If it
-   * is rejected (`unavailable`, `timeout`, `not_permitted`, `wrong_type`, `closed`) the lock ends with its ttl at the latest.
+   * Releases it: true if it was held until now, false if it was lost or is not held. If the release fails, the lock
+   * ends with its ttl at the latest. Renewal stops at once.
+   *
+   * Rejects with {@link UnavailableError} if Redis cannot answer.
    */
   release(): Promise<boolean>
-  /** Extends the lease to at least `ttlMs` (if left out, the lock's own) from now: false if it was lost. It never shortens. */
+  /**
+   * Extends the lease to at least `ttlMs` from now: false if it was lost. It never shortens.
+   *
+   * Rejects with {@link UnavailableError} if Redis cannot answer.
+   *
+   * @param ttlMs 10 ms to 7 days; default: the lock's own.
+   */
   extend(ttlMs?: number): Promise<boolean>
   /**
-   * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this handle: it is
-   * released, renews no more, and `release` answers false. Asks nothing. Nobody renews until the lock is adopted, so the text must
-   * arrive within what `remainingMs` says. Whoever has the text can take the lease: treat it as a secret. It holds no password.
+   * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this
+   * handle: it is released, no longer renewed, and its {@link release} is false. Does not ask Redis.
    *
-   * Throws `lost` unless the lock is held for certain now, and `invalid_argument` for a lock over several servers.
+   * The lease is not renewed until the lock is adopted, so the text must arrive within what `remainingMs` shows. Anyone
+   * who has the text can take the lease: treat it as a secret. It contains no password.
+   *
+   * @throws {LostError} unless the lock is held for certain now.
+   * @throws {InvalidArgumentError} for a lock over several servers.
    */
   handover(): string
   /**
-   * Does nothing if it is held for certain now, without asking Redis.
+   * Fails unless it is held for certain now. Does not ask Redis.
+   *
    * @throws {LostError} if it is not.
    */
   assertHeld(): void
   /**
-   * Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave.
-   * @throws {InvalidArgumentError} for a floor that is not 0 to 2^52.
+   * Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave. Does
+   * not ask Redis.
+   *
+   * @param floor 0 to 2^52.
+   * @throws {InvalidArgumentError} for a floor out of these bounds.
    */
   raiseFloor(floor: number): void
-  /** Who holds it (of several, the first), and how many wait. */
+  /** The holders of the lock (of several names, the first), and how many callers wait for it. */
   inspect(): Promise<Inspection>
   /**
-   * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a loss when they
-   * next renew or extend.
+   * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a loss
+   * when they next renew, extend or release.
    */
   forceRelease(): Promise<number>
   /**
-   * Acquires it, unless it is held, calls `fn`, releases it whatever happens, and resolves with what `fn` returned. Rejects with
-   * {@link NotAcquiredError} if it is not granted in time, with what `fn` threw, and with {@link LostError} if `fn` did not throw
-   * but the lock was lost meanwhile. A handle runs one function at a time.
+   * Acquires it, calls `fn` with this handle, releases it however the function ends, and returns what it returned. A
+   * lock that is held already is not acquired again. A handle runs one function at a time. An error of `fn` is that of
+   * the call.
+   *
+   * Rejects with {@link NotAcquiredError} if it is not granted in time; then the function is not called; with
+   * {@link LostError} if the function did not fail but the lock was lost meanwhile; with {@link UnavailableError} if
+   * Redis cannot answer.
    */
   run<T>(fn: Holding<T>, options?: AcquireOptions): Promise<T>
   /** Releases. */
@@ -649,126 +946,166 @@ export class Lock implements AsyncDisposable {
 }
 
 /**
- * The units of one sale. Made by {@link Client.stock}.
+ * The units of a sale; made by {@link Client.stock}. It does not oversell as long as Redis forgets nothing.
  *
- * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over returns to
- * stock by itself. Calls are repeated after a lost reply, within the client's timeout: nothing is taken, sold or added twice.
- * All of them can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError`
- * says, and with `invalid_argument`.
+ * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state that
+ * anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within
+ * the client's timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, whatever
+ * {@link ClientOptions.onError} is.
  */
 export class Stock {
   private constructor()
-  /** The name given, bytes as a copy. */
+  /** The name as it was given. */
   readonly name: string | Buffer
-  /** The scope given, bytes as a copy; null if there is none. */
+  /** The scope given; null without one. */
   readonly scope: string | Buffer | null
-  /** The Redis keys: of the sale, its holds and its ledger. */
+  /**
+   * The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
+   * `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+   */
   readonly redisKeys: Buffer[]
   /**
-   * Opens the sale with `quantity` units (1 to 2^52): true if this call opened it, false if it is open with the same quantity,
-   * limit, end and prizes. Rejects with {@link InvalidArgumentError} if it is open with others, which are named.
+   * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then nothing
+   * changes.
+   *
+   * Rejects with {@link InvalidArgumentError} if it is open with others, which are named.
+   *
+   * @param quantity 1 to 2^52.
    */
   open(quantity: number, options?: OpenOptions): Promise<boolean>
   /**
-   * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`; what is held
-   * can still be confirmed, cancelled and extended. The sale is kept for its `retentionMs` after the last of its holds has ended, or
-   * from now; until then its name is taken. Rejects with {@link InvalidArgumentError} if it is not open.
+   * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`;
+   * what is held can still be confirmed, cancelled and extended. The sale is kept for its
+   * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name is taken.
+   *
+   * Rejects with {@link InvalidArgumentError} if it is not open.
    */
   close(): Promise<boolean>
   /**
-   * Adds `quantity` units to an open sale, and returns how many units there are now, including sold ones. With a request id
-   * they are added once for it while it is remembered, at least a day.
+   * Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes needs
+   * as many more.
+   *
+   * Rejects with {@link InvalidArgumentError} if it is not open, or for a wrong number of prizes.
+   *
+   * @param quantity 1 to 2^52.
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
-   * Holds units for a buyer (1 to 1,024 bytes of anything), or says why not. What is not confirmed in time returns to stock.
-   * The same request id gets the first reservation again, whatever happened to it, while it is remembered: as long as the hold,
-   * or {@link ClientOptions.requestMemoryMs} if that is longer. A refused call is decided again.
+   * Holds units for a buyer, or returns why not in {@link Taken.outcome}. Units that are not confirmed in time return
+   * to stock.
+   *
+   * The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+   * remembered: as long as the hold, or the client's `requestMemoryMs` if that is longer. A refused call is decided
+   * again.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid buyer or number.
+   *
+   * @param buyer 1 to 1,024 bytes.
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at least); false, and
-   * nothing is sold, if the hold was over or cancelled.
+   * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at least);
+   * false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+   *
+   * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
-  /** Returns what a reservation holds: true, also if it was cancelled before; false if the hold was over or confirmed. */
+  /**
+   * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered; false if
+   * the hold had ended or was confirmed.
+   *
+   * Rejects with {@link InvalidArgumentError} for an id of another stock.
+   */
   cancel(id: string): Promise<boolean>
   /**
-   * Makes a hold last for at least `holdMs` (600,000 if left out) from now, 1 ms to 30 days; false if it was over, confirmed or
+   * Makes a hold last for at least `holdMs` from now, and never shortens it; false if it had ended, or was confirmed or
    * cancelled.
+   *
+   * Rejects with {@link InvalidArgumentError} for an id of another stock.
+   *
+   * @param holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes.
    */
   extend(id: string, holdMs?: number): Promise<boolean>
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
-  /** Holds that are not over, in the order in which they end. What is extended meanwhile may be seen twice; nothing is left out. */
+  /**
+   * Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
+   * twice; none is left out.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid cursor or count.
+   */
   reservations(options?: PageOptions): Promise<StockPage>
   /**
-   * The changes of the sale, in order. If you store the last id together with your own changes, you read every entry at least
-   * once, as long as the ledger keeps them.
+   * Reads entries of the ledger, in order. If you store the last id together with your own changes, you read every
+   * entry at least once, as long as the ledger keeps them.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid id or count.
    */
   ledger(options?: LedgerOptions): Promise<readonly LedgerEntry[]>
 }
 
-/** The answer to a take. */
+/** The answer of {@link Stock.take}. */
 export class Taken {
   private constructor()
-  /** The outcome. */
+  /** The outcome: `held`, `sold_out`, `buyer_limit`, `not_open` or `ended`. */
   readonly outcome: TakeOutcome
-  /** What is held; null unless the outcome is `held`. */
+  /** The units that are held; null unless the outcome is `held`. */
   readonly reservation: StockReservation | null
   /** How many units are available after it. */
   readonly available: number
 }
 
-/** The answer to a take of several stocks. */
+/** The answer of {@link Client.takeAll}. If not all the units are held, none is. */
 export class TakenAll {
   private constructor()
   /** The outcome; if the take was refused, that of the first stock that refuses. */
   readonly outcome: TakeOutcome
   /** The index of the stock that refuses, from 0; null if none does. */
   readonly refused: number | null
-  /** What is held of each stock, in the order given; empty unless the outcome is `held`. */
+  /** The units that are held of each stock, in the order given; empty unless the outcome is `held`. */
   readonly reservations: readonly StockReservation[]
   /** How many units of each stock are available after it, in the order given. */
   readonly available: readonly number[]
 }
 
-/** Units that are held for a buyer. */
+/** Units of a stock that are held for a buyer. */
 export class StockReservation {
   private constructor()
-  /**
-   * The id, by which every process knows it. It is printable and cannot be guessed. Anyone who knows it can confirm or cancel.
-   */
+  /** The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed. */
   readonly id: string
   /** How many units. */
   readonly quantity: number
-  /** For whom. */
+  /** The buyer. */
   readonly buyer: Buffer
-  /** One for each unit; empty if the sale has none. */
+  /** The prizes of the units; empty if the sale has none. */
   readonly prizes: readonly Buffer[]
   /** When the hold ends, in milliseconds since the epoch by the server's clock. */
   readonly untilMs: number
 }
 
-/** Some reservations of a stock. */
+/** Some reservations of a stock: the answer of {@link Stock.reservations}. */
 export class StockPage {
   private constructor()
-  /** In the order in which they end. */
+  /** The reservations, in the order in which they end. */
   readonly reservations: readonly StockReservation[]
   /** The cursor of the next page; null if there is none. */
   readonly next: string | null
 }
 
-/** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
+/**
+ * The numbers of a sale: the answer of {@link Stock.status}. `available + held + sold` are `quantity`; all 0 if it is
+ * not open.
+ */
 export class StockStatus {
   private constructor()
-  /** Where it stands. */
+  /** The phase: `not_open`, `open` or `ended`, when holds can still be confirmed. */
   readonly phase: StockPhase
   /** All units there are. */
   readonly quantity: number
   /** Those that can be taken. */
   readonly available: number
-  /** Those of reservations that are neither confirmed nor returned. */
+  /** Those of reservations that are neither confirmed nor cancelled nor returned. */
   readonly held: number
   /** Those of confirmed reservations. */
   readonly sold: number
@@ -787,16 +1124,16 @@ export class LedgerEntry {
   readonly id: string
   /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
   readonly number: number
-  /** What was done. */
+  /** The change: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`. */
   readonly kind: LedgerKind
   /**
-   * With which reservation; null for an opening, a restock and a closing, and for units that expired since somebody deleted the
-   * key of their holds.
+   * The id of the reservation; null for an opening, a restock and a closing, and for units that expired after the key
+   * of their holds was deleted.
    */
   readonly reservation: string | null
-  /** Of which buyer; null without a reservation. */
+  /** The buyer; null without a reservation. */
   readonly buyer: Buffer | null
-  /** With how many units; 0 for a closing. */
+  /** How many units; 0 for a closing. */
   readonly quantity: number
   /** When, in milliseconds since the epoch by the server's clock. */
   readonly timeMs: number
@@ -811,109 +1148,164 @@ export class LedgerEntry {
 }
 
 /**
- * Work that is done once for each id. Made by {@link Client.once}. An id is 1 to 1,024 bytes.
+ * Work that is done once for each id; made by {@link Client.once}. An id is 1 to 1,024 bytes.
  *
- * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says:
- * better not done than done twice.
+ * All calls can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
+ * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is: better not done than done
+ * twice.
  */
 export class Once {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * Whether this caller is the first for `id`; the others get the `value` of the first. While a {@link run} of the same id is
-   * under way nobody is the first.
+   * Claims an id: {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} what the
+   * first gave. A claim whose reply was lost is asked for again and stays the caller's. While a {@link run} of the id
+   * runs, no caller is the first.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid id or value.
+   *
+   * @param id 1 to 1,024 bytes.
+   * @param value the value that later callers get: any bytes, at most 64 MiB.
    */
   claim(id: Key, value?: Value | null): Promise<Claimed>
   /**
-   * Forgets an id, whoever claimed it: the next caller is the first. The result of a function that runs for it is not stored. True
-   * if there was anything.
+   * Forgets an id, whichever caller claimed it, so the next caller is the first: true if there was one. A function that
+   * runs for it continues, but its result is not stored.
+   *
+   * @param id 1 to 1,024 bytes.
    */
   release(id: Key): Promise<boolean>
   /**
-   * Calls `fn` if nobody did yet, and resolves with its result for every caller. Callers that come while it runs wait for it.
-   * If it throws, its caller gets the error and the next caller runs; with {@link OnceOptions.errorTtlMs} the next callers are
-   * rejected with {@link LoadFailedError} instead. If its process dies, the next caller runs it when the lease has ended, so it
-   * must be safe to run twice.
+   * The result of the first run for this id. If there was none, this call runs `fn`; the others get its result, at once
+   * or when it comes.
+   *
+   * If the function fails, its caller gets the error. The next caller runs it again, unless `errorTtlMs` remembers the
+   * error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run twice.
+   *
+   * Rejects with {@link TimeoutError} if the result did not come in time; with {@link LoadFailedError} if the function
+   * failed a moment ago and the error is remembered.
+   *
+   * @param id 1 to 1,024 bytes.
+   * @param fn returns any bytes, at most 64 MiB, text as UTF-8, or null.
    */
   run(id: Key, fn: Deed, options?: GetOptions): Promise<Buffer | null>
   /**
-   * The Redis key of `id`.
-   * @throws {InvalidArgumentError} for an empty id or one over 1,024 bytes.
+   * The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+   *
+   * @param id 1 to 1,024 bytes.
    */
   redisKey(id: Key): Buffer
 }
 
-/** The answer to a claim. */
+/** The answer of {@link Once.claim}. */
 export class Claimed {
   private constructor()
-  /** Whether the caller is the first. */
+  /** Whether this caller is the first. */
   readonly first: boolean
   /** The value of the first caller; null if there is none, or no result yet. */
   readonly value: Buffer | null
-  /** Whether a function is running for it, without a result yet. */
+  /** Whether a function is running for the id, without a result yet. */
   readonly running: boolean
-  /** The milliseconds until the claim ends, or the lease of the running function. */
+  /** How many milliseconds are left until the claim ends, or the lease of the running function. */
   readonly remainingMs: number
   /** How many milliseconds ago it was claimed. */
   readonly ageMs: number
 }
 
 /**
- * A cache that never stampedes. Made by {@link Client.cache}. A key is 1 to 1,024 bytes.
+ * A cache that never stampedes; made by {@link Client.cache}. On a miss one caller loads the value, in whatever
+ * process. When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served
+ * the old one.
  *
- * All calls can be rejected with `unavailable`, `timeout`, `not_permitted`, `wrong_type` and `closed`, whatever `onError` says;
- * where {@link CacheOptions.whenAway} is `load`, `get` and its neighbours load instead when Redis cannot answer.
+ * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail with
+ * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and
+ * {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'` a {@link get} loads in place
+ * of the first two.
  */
 export class Cache {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * The value of `key`, fresh or stale; or what `load` returns, if it is this caller's turn to load. On a miss, while another
-   * caller loads, this waits for the value. If `load` throws, its caller gets the error; waiting callers, and later ones for
-   * {@link CacheOptions.errorTtlMs}, get the stale value or are rejected with {@link LoadFailedError}. A `load` must not get its
-   * own key: it would wait for itself.
+   * The value of `key`, fresh or stale, or what `load` returns if it is this caller's turn to load. On a miss, while
+   * another caller loads, this waits for the value. If `load` fails, its caller gets the error; other callers, for
+   * `errorTtlMs`, get the stale value or {@link LoadFailedError}. A `load` must not get its own key: it would wait for
+   * itself.
+   *
+   * Rejects with {@link TimeoutError} if the value did not come in time; with {@link LoadFailedError} if a loader
+   * failed a short time ago.
+   *
+   * @param key at most 1,024 bytes.
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
-   * The values of 1 to 1,000 keys, none twice, asked for in one call; what is missing is loaded by one call of `load`. After
-   * that it waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any
-   * slots; the call then takes a round trip for each slot.
+   * The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that no
+   * other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this waits for
+   * keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any slots; the
+   * call then takes a round trip for each slot.
+   *
+   * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
+   * a key failed a short time ago; what this call loaded is stored before.
+   *
+   * @param keys at most 1,000, none twice.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
-  /** As {@link get}, with a value that is kept as JSON. Every caller gets it back from JSON, also the one that loads. */
-  getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
-  /** What is there, fresh or stale; null if there is nothing. Loads nothing and waits for nobody. */
-  peek(key: Key): Promise<Seen | null>
-  /** Stores a value; null: there is none. What is being loaded now will not replace it. */
-  put(key: Key, value: Value | null): Promise<void>
-  /** Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value. */
-  invalidate(key: Key): Promise<boolean>
   /**
-   * The Redis key of `key`.
-   * @throws {InvalidArgumentError} for an empty key or one over 1,024 bytes.
+   * As {@link get}, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
+   * null is no value.
+   *
+   * Rejects with {@link InvalidArgumentError} for what another language cannot read: more than 512 lists and objects
+   * within each other, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
+   * {@link LoadFailedError} if a loader failed a short time ago.
    */
+  getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
+  /** The value of a key, fresh or stale, without loading or waiting; null if there is nothing. */
+  peek(key: Key): Promise<Seen | null>
+  /**
+   * Stores a value that you already have. It counts as newer than whatever is being loaded.
+   *
+   * Rejects with {@link InvalidArgumentError} for an invalid value.
+   *
+   * @param value null means that there is no value; if `negativeMs` is 0, that only forgets the key.
+   */
+  put(key: Key, value: Value | null): Promise<void>
+  /** Forgets a key: what was loaded, or is being loaded now, is no longer served; true if there was a value. */
+  invalidate(key: Key): Promise<boolean>
+  /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
   redisKey(key: Key): Buffer
 }
 
-/** A value that was found. */
+/** A value that {@link Cache.peek} found. */
 export class Seen {
   private constructor()
   /** The value; null if it is known that there is none. */
   readonly value: Buffer | null
   /** Whether it is not fresh any more. */
   readonly stale: boolean
-  /** How old it is, in milliseconds. */
+  /** How old it is in milliseconds. */
   readonly ageMs: number
+}
+
+/** The holders of a lock and how many callers wait for it: the answer of {@link Lock.inspect}. */
+export class Inspection {
+  private constructor()
+  /** The last fencing token given; 0 if none is remembered. */
+  readonly token: number
+  /** How many wait, as the server knows it: one of each process. */
+  readonly waiters: number
+  /** The holders, in the order of their grants. */
+  readonly holders: readonly Holder[]
+  /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
+  readonly healed: boolean
 }
 
 /** A holder of a lock. */
 export class Holder {
   private constructor()
-  /** The host it runs on; empty if it did not say. */
+  /** The host it runs on; empty if it is not known. */
   readonly host: string
-  /** Its process there. */
+  /** Its process there; 0 if it is not known. */
   readonly pid: number
   /** The label that it gave. */
   readonly label: string
@@ -927,35 +1319,14 @@ export class Holder {
   readonly untilMs: number
 }
 
-/** Who holds a lock, and who waits. */
-export class Inspection {
-  private constructor()
-  /** The last fencing token given; 0 if none is remembered. */
-  readonly token: number
-  /** How many wait, as the server knows it: one of each process. */
-  readonly waiters: number
-  /** The holders, in the order of their grants. */
-  readonly holders: readonly Holder[]
-  /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
-  readonly healed: boolean
-}
-
-/** How {@link Client.adopt} takes a lock over. */
-export interface AdoptOptions {
-  /** Whether it is renewed in the background: true. */
-  readonly renew?: boolean | undefined
-  /** The lock that it must be: the text of another one is refused, and that lock is not touched. */
-  readonly name?: Key | undefined
-}
-
-/** What one rule of a policy says. */
+/** The answer of one rule of a policy. */
 export class RuleDecision {
   private constructor()
   /** Whether this rule admits by itself. */
   readonly allowed: boolean
   /** The most that this rule admits at once: its capacity. */
   readonly limit: number
-  /** What this rule would let be consumed now. */
+  /** How much this rule would let be consumed now. */
   readonly remaining: number
   /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
   readonly retryAfterMs: number | null
@@ -967,120 +1338,63 @@ export class RuleDecision {
   readonly quota: number
   /** The period in milliseconds. */
   readonly periodMs: number
-  /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+  /** The most that this rule admits at once: the quota, except for a token bucket with another capacity. */
   readonly capacity: number
 }
 
-/** Which header fields {@link Decision.headers} gives. */
-export interface HeaderOptions {
+/** One rule of a policy: at most `limit` per `periodMs`. */
+export interface Rule {
+  /** The amount per period (1 to 2^52). */
+  readonly limit: number
+  /** The period, in whole milliseconds (1 ms to 36,500 days). */
+  readonly periodMs: number
   /**
-   * How quotas are told: `draft-11` (the default) is `RateLimit-Policy` and `RateLimit` of
-   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
+   * How the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:
+   * `fixed-window`).
    */
-  readonly syntax?: 'draft-11' | 'none' | undefined
-  /** Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are given too: false. */
-  readonly legacy?: boolean | undefined
-}
-
-/** The body of a refusal (RFC 9457). */
-export interface Problem {
-  type: string
-  title: string
-  status: number
-  detail: string
-  /** The rules that deny, named as in the header fields. */
-  'violated-policies': string[]
+  readonly algorithm?: Algorithm | undefined
+  /** For a token bucket only: the most that may be consumed at once (1 to 2^52; default: the limit). */
+  readonly capacity?: number | null | undefined
 }
 
 /**
- * The answer of a limiter for one key. With several rules its numbers are those of the rule that binds: of the rules that deny
- * the one with the longest `retryAfterMs`, else the one with the least `remaining`.
+ * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} does: limits
+ * in one line, with a client for `QUOTALOCK_URL` that is made at the first call.
+ *
+ * @param name part of its Redis keys: all of one kind, name and prefix share their state.
+ * @param policy the rules that it decides by, such as `10/minute;100/hour`.
  */
-export class Decision {
-  private constructor()
-  /** The name of the limiter. */
-  readonly name: string
-  /** Whether the call was admitted. A denied call was charged nothing. */
-  readonly allowed: boolean
-  /** Whether the policy denies, and only its `enforce: false` lets the call pass: it was charged nothing. */
-  readonly wouldDeny: boolean
-  /** The limit of the rule that binds. */
-  readonly limit: number
-  /** What could be consumed now; 0 while the key is blocked. */
-  readonly remaining: number
-  /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
-  readonly retryAfterMs: number | null
-  /** After how many milliseconds the rule that binds is as new and a block is over; `rules` has the other rules. */
-  readonly resetAfterMs: number
-  /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
-  readonly cost: number
-  /** Who answered. */
-  readonly source: Source
-  /** Whether a damaged or foreign value at the key was replaced. */
-  readonly healed: boolean
-  /** The answer of each rule, in the order of the policy. */
-  readonly rules: readonly RuleDecision[]
-  /**
-   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
-   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
-   */
-  headers(options?: HeaderOptions): Record<string, string>
-  /**
-   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
-   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
-   */
-  problem(): Problem
-}
+export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
-/** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
-export class CombinedDecision {
-  private constructor()
-  /** Whether all were admitted, and charged. If not, none was. */
-  readonly allowed: boolean
-  /** Whether a limiter that is not enforced denies. */
-  readonly wouldDeny: boolean
-  /**
-   * The index of the decision that binds: of the rules that deny the one with the longest `retryAfterMs`, else the one with the
-   * least `remaining`.
-   */
-  readonly binding: number
-  /** After how many milliseconds the same call would be admitted if nobody else called: 0 when admitted, null when never. */
-  readonly retryAfterMs: number | null
-  /** Who answered. */
-  readonly source: Source
-  /** The decision about each key, in the order given. */
-  readonly decisions: readonly Decision[]
-  /**
-   * The header fields of an answer to the request that was decided, in their order; a denial has `Retry-After`: whole seconds,
-   * rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say so.
-   */
-  headers(options?: HeaderOptions): Record<string, string>
-  /**
-   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its `status` is 429,
-   * or 503 if Redis could not be asked and `onError: 'closed'` denied. Throws `invalid_argument` if the call was allowed.
-   */
-  problem(): Problem
-}
-
-/** How {@link clientAddress} tells clients apart. */
-export interface AddressOptions {
-  /** How many leading bits of an IPv6 address stand for a client, 32 to 128: 64. With 128 it is the address itself. */
-  readonly ipv6Prefix?: number | undefined
-}
+/**
+ * Acquires a mutex over several independent servers: held if most of them granted it within its ttl, so it survives the
+ * loss of the others.
+ *
+ * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started less
+ * than a ttl ago and keeps no append-only file has no vote.
+ *
+ * Rejects with {@link NotAcquiredError} as {@link Client.lock}; with {@link InvalidArgumentError} as
+ * {@link Client.lock}, for too few or too many clients, and for one that is given twice.
+ *
+ * @param clients 3 to 15, better an odd number, each of a server of its own.
+ * @param name 1 to 1,024 bytes of anything.
+ */
+export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
 /**
  * The address of the client that sent a request, as a text to be used as a key.
  *
- * `peer` is the address of the socket (`request.socket.remoteAddress`); undefined, null or an empty text is a Unix socket.
- * `forwarded` is the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the
- * proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+ * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+ * trusted is the client's: what stands further left was written by that client. An entry that is not an address ends
+ * the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
+ * `2001:db8:1:2::/64`.
  *
- * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not trusted is the
- * client's: what stands further left was written by that client. What is no address ends the reading; then it is that of the proxy
- * which sent it. An IPv6 address stands for its network, such as `2001:db8:1:2::/64`.
- *
- * Throws `invalid_argument` for what is no address or network, for one that means everybody, and if there is no address at all: a
- * Unix socket, and nothing in the header.
+ * @param peer the address of the socket; null or an empty text is a Unix socket. In an HTTP server it is
+ *     `request.socket.remoteAddress`.
+ * @param forwarded the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it.
+ * @param trusted the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+ * @throws {InvalidArgumentError} for an invalid address or network, for one that contains all addresses, and if there
+ *     is no address at all: a Unix socket, and nothing in the header.
  */
 export function clientAddress(
   peer: string | null | undefined,
@@ -1090,53 +1404,18 @@ export function clientAddress(
 ): string
 
 /**
- * Limits in one line, with a client for `QUOTALOCK_URL` that is made at the first call. Charges `cost` to `key` under the
- * limiter `name` and `policy`, and answers as {@link Limiter.consume} does.
- */
-export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
-
-/** One thing that is counted. */
-export interface Metric {
-  /** As Prometheus is to call it: `quotalock_decisions_total`. */
-  readonly name: string
-  /** What it is, in one sentence. */
-  readonly help: string
-  readonly kind: 'counter' | 'gauge' | 'histogram'
-  /** By their labels. What never happened is left out. */
-  readonly samples: readonly Sample[]
-}
-
-/** A number of a counter or a gauge, or a histogram, with the labels that say of what. */
-export interface Sample {
-  readonly labels: Readonly<Record<string, string>>
-  /** Of a counter or a gauge. */
-  readonly value?: number
-  /** Of a histogram: bounds in seconds, each with how many took no longer; the last bound is `Infinity`. */
-  readonly buckets?: readonly (readonly [bound: number, count: number])[]
-  /** Of a histogram: how long all of them took together, in seconds. */
-  readonly sum?: number
-  /** Of a histogram: how many there were. */
-  readonly count?: number
-}
-
-/**
- * What was counted until now, by this process and those that name the same file in `QUOTALOCK_METRICS_FILE`; empty where
- * `QUOTALOCK_METRICS=off`. No key shows: labels are the names of limiters, stocks, caches and servers.
+ * The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+ *
+ * Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
+ * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
+ * bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics that
+ * were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+ * Processes that name the same file in `QUOTALOCK_METRICS_FILE` count together.
  */
 export function metrics(): Metric[]
 
 /** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
 export function prometheus(): string
-
-/**
- * Acquires a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd number): held if most of
- * them granted it within its ttl, so it survives the loss of the others.
- *
- * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started less than a
- * ttl ago and keeps no append-only file has no vote. Rejects as {@link Client.lock}, and with {@link InvalidArgumentError} for
- * too few or too many clients, or one that is given twice.
- */
-export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
 /** The time of one client, which stands still until a test moves it; its class is `testing.Clock`. TTLs run in real time. */
 export interface Clock {
@@ -1146,19 +1425,19 @@ export interface Clock {
   advance(ms: number): void
 }
 
-/** Of which decision; see `testing.decision`. */
+/** The decision that is made; see `testing.decision`. */
 export interface TestDecision {
-  /** `10/minute` unless you say otherwise. */
+  /** The policy (default: `10/minute`). */
   policy?: Policy | undefined
-  /** How much was consumed before, at most the limit; 0 unless you say otherwise. */
+  /** How much was consumed before, at most the limit (default: 0). */
   used?: number | undefined
-  /** 1 unless you say otherwise. */
+  /** The cost (default: 1). */
   cost?: number | undefined
-  /** The limiter's name: `test` unless you say otherwise. */
+  /** The limiter's name (default: `test`). */
   name?: string | undefined
-  /** `test` unless you say otherwise. */
+  /** The key (default: `test`). */
   key?: Key | undefined
-  /** As a client with this `onError` answers when Redis is away. */
+  /** As a client with this `onError` answers when Redis is down. */
   onError?: 'raise' | 'open' | 'closed' | 'local' | undefined
 }
 
@@ -1172,17 +1451,21 @@ export const testing: {
   /** A decision such as a limiter makes, for what your test doubles: `await testing.decision({ policy: '10/minute', used: 10 })`. */
   decision(of?: TestDecision): Promise<Decision>
   /**
-   * Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of a client is decided, also on a
-   * real server; null goes back to the server's clock. Other clients of the same server or memory keep theirs.
+   * Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is
+   * decided, also on a real server; null goes back to the server's clock. Other clients of the same server or memory
+   * keep theirs.
    */
   setTime(client: Client, micros: number | null): void
-  /** Replaces what stands at a Redis key: a raw string or a list, without a TTL; `persist` only takes away the TTL. */
+  /**
+   * Replaces the value at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
+   * `persist` removes the TTL of what is there.
+   */
   put(client: Client, redisKey: Key, kind: 'string' | 'list' | 'persist', value: Key): Promise<void>
-  /** What stands at a Redis key, with the milliseconds until it goes (null: no TTL); null if there is nothing. */
+  /** Reads the value at a raw Redis key, and the milliseconds until it expires (null: no TTL); null without a key. */
   get(client: Client, redisKey: Key): Promise<{ value: Buffer; ttlMs: number | null } | null>
 }
 
-/** What can go wrong; stable, and the same in every language. */
+/** The kind of an error; stable, and the same in every language. */
 export type Code =
   | 'invalid_argument'
   | 'invalid_policy'
@@ -1198,14 +1481,14 @@ export type Code =
   | 'closed'
   | 'internal'
 
-/** What all errors of this package are. The message names the value, key or host, and the cure. */
+/** The base class of all errors of this package. The message names the value, key or host, and the cure. */
 export class QuotalockError extends Error {
   constructor(message?: string)
   /** The kind of the error. */
   readonly code: Code
 }
 
-/** A value that can never be right: an empty key, a negative cost, an invalid URL. */
+/** A value that is never valid: an empty key, a negative cost, an invalid URL. */
 export class InvalidArgumentError extends QuotalockError {
   readonly code: 'invalid_argument'
 }
@@ -1215,7 +1498,7 @@ export class InvalidPolicyError extends QuotalockError {
   readonly code: 'invalid_policy'
 }
 
-/** Redis could not be reached, went away, or refused to work for now. */
+/** Redis could not be reached, closed the connection, or refused to work for now. */
 export class UnavailableError extends QuotalockError {
   readonly code: 'unavailable'
 }
@@ -1248,7 +1531,7 @@ export class RateLimitedError extends QuotalockError {
   readonly decision: Decision
 }
 
-/** A lock was not acquired in time. The message says who holds it. */
+/** A lock was not acquired in time. The message names the holder. */
 export class NotAcquiredError extends QuotalockError {
   readonly code: 'not_acquired'
 }
@@ -1258,7 +1541,7 @@ export class LostError extends QuotalockError {
   readonly code: 'lost'
 }
 
-/** A loader of this value failed a short time ago. */
+/** A loader of a cache, or the function of {@link Once.run}, failed a short time ago. */
 export class LoadFailedError extends QuotalockError {
   readonly code: 'load_failed'
 }

@@ -1,8 +1,8 @@
 <?php
 
 /**
- * What the extension `ratelimit` adds to PHP, for IDEs and PHPStan. The extension itself does not read this file;
- * tests/php compares the two.
+ * The classes and functions of the extension `ratelimit`, for IDEs and PHPStan. The extension itself does not read
+ * this file; tests/php compares the two. It is written from api/surface.toml by `python3 tools/api`.
  *
  * Keys, request ids and scopes are strings of any bytes, integers, or objects with __toString; integers and their
  * decimal text are the same. Durations are whole milliseconds, rounded up. Every call can throw UnavailableException,
@@ -17,6 +17,7 @@ namespace Quotalock {
     use Quotalock\Exception\LoadFailedException;
     use Quotalock\Exception\LostException;
     use Quotalock\Exception\NotAcquiredException;
+    use Quotalock\Exception\QuotalockException;
     use Quotalock\Exception\RateLimitedException;
     use Quotalock\Exception\TimeoutException;
     use Quotalock\Exception\UnavailableException;
@@ -274,12 +275,13 @@ namespace Quotalock {
     /** An amount held by Limiter::reserve(). Any process that knows its limiter, key and id can settle it. */
     final class Reservation implements ReservationInterface
     {
+        /** The key as it was given. */
         public readonly string $key;
 
-        /** 32 hexadecimal digits. */
+        /** The id: 32 hexadecimal digits. */
         public readonly string $id;
 
-        /** What reserve() was answered; null if this object was made by Limiter::reservation(). */
+        /** The answer of Limiter::reserve(); null if this was made by Limiter::reservation(). */
         public readonly ?Decision $decision;
 
         private function __construct()
@@ -287,13 +289,13 @@ namespace Quotalock {
         }
 
         /**
-         * Replaces the estimate by the actual amount. An excess is given back, a shortfall is charged whatever the
-         * limit. False if the reservation had ended, or was settled with another amount: then nothing changed. Settling
-         * again with the same amount is true and changes nothing, so you may repeat it after an error. Fails whatever
-         * `$onError` says.
+         * Replaces the estimate by the `$actual` amount. An excess is given back to the rules that still count it; a
+         * shortfall is charged, whatever the limit. It is false if the reservation had ended, or was settled with
+         * another amount: then nothing changed. Settling again with the same amount is true and changes nothing, so you
+         * may repeat it after an error.
          *
-         * @param int<0, 4503599627370496> $actual
-         * @throws UnavailableException
+         * @param int<0, 4503599627370496> $actual 0 to 2^52
+         * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
          */
         public function settle(int $actual): bool
         {
@@ -302,27 +304,40 @@ namespace Quotalock {
         /**
          * Gives the whole estimate back: settle() with 0.
          *
-         * @throws UnavailableException
+         * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
          */
         public function cancel(): bool
         {
         }
     }
 
-    /** Decides for keys by one policy. Made by Client::limiter(). */
+    /**
+     * Decides for keys by one policy; made by Client::limiter().
+     *
+     * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with UnavailableException,
+     * TimeoutException, NotPermittedException, WrongTypeException and ClosedException, and with
+     * InvalidArgumentException before anything is sent; the first two only if the client's `$onError` is `raise`,
+     * unless the method says otherwise.
+     */
     final class Limiter implements LimiterInterface
     {
+        /** The name given. */
         public readonly string $name;
 
         /** The policy in its canonical form. */
         public readonly string $policy;
 
+        /** The scope given; null without one. */
         public readonly ?string $scope;
 
         /** Whether the policy is enforced. */
         public readonly bool $enforce;
 
-        /** How many permits it takes from Redis at once at most; null if each call asks. */
+        /**
+         * How many permits it takes from Redis at once at most; null if each call asks.
+         *
+         * @var positive-int|null
+         */
         public readonly ?int $lease;
 
         private function __construct()
@@ -330,12 +345,13 @@ namespace Quotalock {
         }
 
         /**
-         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
+         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is
          * always denied.
          *
-         * @param int<0, 4503599627370496> $cost
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same key
-         *     gets the first answer again while it is remembered, and is charged once. A denied call is decided again
+         * @param int<0, 4503599627370496> $cost how much is asked for; 0 only looks (0 to 2^52; default: 1)
+         * @param \Stringable|string|int|null $requestId charges once for this id. 1 to 256 bytes, such as a UUID: the
+         *     same id for the same key gets the first answer again while it is remembered. A denied call is decided
+         *     again
          */
         public function consume(
             \Stringable|string|int $key,
@@ -345,21 +361,24 @@ namespace Quotalock {
         }
 
         /**
-         * Charges as much as is admitted now, up to `$most`; Decision::$cost tells how much. Denied if that is nothing.
+         * Charges as much as is admitted now, up to `$most`; Decision::$cost shows how much. Denied if that is nothing:
+         * then the answer is that of a cost of 1.
          *
-         * @param int<1, 4503599627370496> $most
+         * @param int<1, 4503599627370496> $most 1 to 2^52
          */
         public function consumeUpTo(\Stringable|string|int $key, int $most): Decision
         {
         }
 
         /**
-         * Charges `$estimate` and holds it until Reservation::settle() replaces it by the actual amount, or `$ttlMs` is
-         * over. Nothing is held if the call was denied, as `$decision` of the reservation tells.
+         * Charges `$estimate` as consume() does, and holds it until Reservation::settle() replaces it by the actual
+         * amount, or `$ttlMs` has passed. Nothing is held if the call was denied, as Reservation::$decision shows. If
+         * the reply is lost, the estimate may be held until its end.
          *
-         * @param int<1, 4503599627370496> $estimate
-         * @param int<1, 3153600000000> $ttlMs
-         * @param 'spent'|'returned' $unsettled what becomes of the estimate if nobody settles it in time
+         * @param int<1, 4503599627370496> $estimate 1 to 2^52
+         * @param int<1, 3153600000000> $ttlMs how long the estimate is held at most (1 ms to 36,500 days)
+         * @param 'spent'|'returned' $unsettled the end of an estimate that is not settled by then: it counts as
+         *     `spent`, or is `returned` (default: `spent`)
          */
         public function reserve(
             \Stringable|string|int $key,
@@ -370,11 +389,11 @@ namespace Quotalock {
         }
 
         /**
-         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether there
-         * is one.
+         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether it
+         * exists.
          *
          * @param non-empty-string $id
-         * @throws InvalidArgumentException
+         * @throws InvalidArgumentException for a bad key, or an id that is not 32 hexadecimal digits
          */
         public function reservation(\Stringable|string|int $key, string $id): Reservation
         {
@@ -390,20 +409,21 @@ namespace Quotalock {
         }
 
         /**
-         * As consume(), but a denial is thrown.
+         * As consume(), but a denial is an error.
          *
          * @param int<0, 4503599627370496> $cost
-         * @throws RateLimitedException
+         * @throws RateLimitedException if the call is denied; it carries the decision
          */
         public function require(\Stringable|string|int $key, int $cost = 1): Decision
         {
         }
 
         /**
-         * As consume(), and after a denial sleeps as it says and tries again. Ends with a denial at once when the next
-         * chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run meanwhile.
+         * As consume(), and after a denial sleeps as Decision::$retryAfterMs says and tries again. Ends with a denial
+         * at once when the next chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run
+         * meanwhile.
          *
-         * @param int<0, 3153600000000> $timeoutMs
+         * @param int<0, 3153600000000> $timeoutMs how long to wait at most (0 ms to 36,500 days)
          * @param int<0, 4503599627370496> $cost
          */
         public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision
@@ -411,10 +431,11 @@ namespace Quotalock {
         }
 
         /**
-         * Gives back what was consumed; no rule falls below zero. Returns what a peek() right after it would return.
+         * Gives back `$amount` of what was consumed; no rule falls below zero. Returns what a peek() right after it
+         * would return.
          *
-         * @param int<1, 4503599627370496> $amount
-         * @param \Stringable|string|int|null $requestId as for consume(): given back once
+         * @param int<1, 4503599627370496> $amount 1 to 2^52
+         * @param \Stringable|string|int|null $requestId gives back once for this id
          */
         public function refund(
             \Stringable|string|int $key,
@@ -425,16 +446,19 @@ namespace Quotalock {
 
         /**
          * Denies everything for `$durationMs`, in place of an earlier block. Returns what a peek() right after it would
-         * return. Fails whatever `$onError` says: a block that was not stored must not look like one.
+         * return. A block that was not stored must not look like one: it fails whatever `$onError` is.
          *
-         * @param int<1, 3153600000000> $durationMs
-         * @throws UnavailableException
+         * @param int<1, 3153600000000> $durationMs 1 ms to 36,500 days
+         * @throws UnavailableException if Redis cannot store it
          */
         public function block(\Stringable|string|int $key, int $durationMs): Decision
         {
         }
 
-        /** Forgets everything about the key, including a block and reservations; true if there was anything. */
+        /**
+         * Forgets everything about `$key`, including a block and reservations; true if there was anything. Fails
+         * whatever `$onError` is.
+         */
         public function reset(\Stringable|string|int $key): bool
         {
         }
@@ -449,158 +473,26 @@ namespace Quotalock {
     }
 
     /**
-     * The answer of a limiter for one key. With several rules it shows the one that binds: of the rules that deny the
-     * one with the longest wait, else the one with the least remaining.
-     */
-    final class Decision
-    {
-        /** The name of the limiter. */
-        public readonly string $name;
-
-        /** Whether the call was admitted. A denied call was charged nothing. */
-        public readonly bool $allowed;
-
-        /** Whether the policy denies, and only its limiter's `$enforce` lets the call pass: it was charged nothing. */
-        public readonly bool $wouldDeny;
-
-        public readonly int $limit;
-
-        /** What could be consumed now; 0 while the key is blocked. */
-        public readonly int $remaining;
-
-        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
-        public readonly ?int $retryAfterMs;
-
-        /** After how long the rule that binds is as new and a block is over; `rules` has the other rules. */
-        public readonly int $resetAfterMs;
-
-        /** The cost that was asked for, or what consumeUpTo() took. */
-        public readonly int $cost;
-
-        /**
-         * Who answered; `deny-cache` is this host, by what Redis denied a moment ago.
-         *
-         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
-         */
-        public readonly string $source;
-
-        /** Whether a damaged or foreign value at the key was replaced. */
-        public readonly bool $healed;
-
-        /**
-         * The answer of each rule, in the order of the policy.
-         *
-         * @var non-empty-list<RuleDecision>
-         */
-        public readonly array $rules;
-
-        /**
-         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
-         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
-         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
-         * the longest period of the rules that say so.
-         *
-         * @param 'draft-11'|'none' $syntax
-         * @return array<string, string>
-         */
-        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
-        {
-        }
-
-        /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
-         *
-         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
-         * @throws Exception\InvalidArgumentException if the call was allowed
-         */
-        public function problem(): array
-        {
-        }
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The answer about several keys, charged all or none. */
-    final class CombinedDecision
-    {
-        /** Whether all were admitted, and charged. If not, none was. */
-        public readonly bool $allowed;
-
-        /** Whether a limiter that is not enforced denies. */
-        public readonly bool $wouldDeny;
-
-        /**
-         * The index of the decision that binds: of the rules that deny the one with the longest wait, else the one with
-         * the least remaining.
-         */
-        public readonly int $binding;
-
-        /** After how long the same call would be admitted if nobody else called: 0 when admitted, null for never. */
-        public readonly ?int $retryAfterMs;
-
-        /**
-         * Who answered.
-         *
-         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
-         */
-        public readonly string $source;
-
-        /**
-         * The decision about each key, in the order given.
-         *
-         * @var non-empty-list<Decision>
-         */
-        public readonly array $decisions;
-
-        /**
-         * The header fields of an answer to the request that was decided, in their order: `RateLimit-Policy` and
-         * `RateLimit` with an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless `$syntax` is `none`;
-         * `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds, if `$legacy`; and
-         * on a denial `Retry-After`: whole seconds, rounded up, at least 1. If the call can never be admitted it is
-         * the longest period of the rules that say so.
-         *
-         * @param 'draft-11'|'none' $syntax
-         * @return array<string, string>
-         */
-        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
-        {
-        }
-
-        /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
-         *
-         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
-         * @throws Exception\InvalidArgumentException if the call was allowed
-         */
-        public function problem(): array
-        {
-        }
-
-        private function __construct()
-        {
-        }
-    }
-
-    /**
-     * A handle for a lock. Made by Client::lock() and its neighbours.
+     * A handle for a lock; made by Client::lock() and its neighbours. One caller acquires it at a time, and can do so
+     * again after its release; it is not re-entrant.
      *
-     * A lock is a lease: it ends `$ttlMs` after it was granted or last extended, also if its holder is still at work.
-     * Where two holders would do harm, send `$token` to the protected resource and let it refuse smaller tokens.
+     * A lock is a lease: it ends by itself when it is not extended. `$state`, `$held` and `$remainingMs` come from this
+     * process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever
+     * Redis says. A resource is safe from a holder that was paused if it refuses every fencing `$token` smaller than
+     * the largest that it has seen. A forked child does not hold what its parent holds.
+     *
+     * Calls that ask Redis can fail with UnavailableException, TimeoutException, NotPermittedException,
+     * WrongTypeException and ClosedException, whatever `$onError` is.
      *
      * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
-     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is away, releasing at
-     * the end of a request takes at most 100 ms in total. A handle is not re-entrant; after a fork the child does not
-     * hold, and does not release, what its parent holds.
+     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is down, releasing at
+     * the end of a request takes at most 100 ms in total. Its last four properties are computed at each reading,
+     * without asking Redis.
      */
     final class Lock implements LockInterface
     {
         /**
-         * The names, as they were given.
+         * The names as they were given.
          *
          * @var non-empty-list<non-empty-string>
          */
@@ -614,17 +506,18 @@ namespace Quotalock {
          */
         public readonly array $redisKeys;
 
+        /** How long a grant lasts unless it is extended, in milliseconds. */
         public readonly int $ttlMs;
 
         /**
          * The fencing token of the grant, larger than that of every grant of the name before; null if it was never
-         * acquired, or is released. It stays after a loss. This and the following properties are computed at each
-         * reading, without asking Redis.
+         * acquired, or is released. It stays after a loss.
          */
         public readonly ?int $token;
 
         /**
-         * What the handle knows.
+         * The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain`
+         * (held, but the last renewal failed) or `lost`.
          *
          * @var 'released'|'held'|'uncertain'|'lost'
          */
@@ -633,7 +526,7 @@ namespace Quotalock {
         /** Whether it is held for certain now. */
         public readonly bool $held;
 
-        /** For how long it is held for certain; 0 if it is not. */
+        /** For how many milliseconds it is held for certain unless it is extended; 0 if it is not. */
         public readonly int $remainingMs;
 
         private function __construct()
@@ -641,32 +534,34 @@ namespace Quotalock {
         }
 
         /**
-         * Acquires the lock; false if it was not granted in time. Signal handlers of pcntl_async_signals() run while it
-         * waits. What they throw ends the wait, and so does the time limit of the request. A wait that ends without the
-         * lock leaves nothing behind.
+         * Acquires it: true if it is held now, false if it was not granted in time. Waiting does not poll. A wait that
+         * ends without the lock leaves nothing behind. Signal handlers of pcntl_async_signals() run while it waits. An
+         * exception of theirs ends the wait, and so does the time limit of the request.
          *
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for it; null is what the handle was made with
-         * @throws InvalidArgumentException if this handle holds it
-         * @throws CrossSlotException
+         * @param int<0, 3153600000000>|null $waitMs how long to wait at most; 0 asks once (0 ms to 36,500 days;
+         *     default: null, as the handle was made)
+         * @throws InvalidArgumentException if this handle holds the lock, or is being acquired
+         * @throws CrossSlotException for names in several slots of a cluster
          */
         public function acquire(?int $waitMs = null): bool
         {
         }
 
         /**
-         * Releases the lock; false if it was no longer held. After an exception it ends with its ttl at the latest.
+         * Releases it: true if it was held until now, false if it was lost or is not held. If the release fails, the
+         * lock ends with its ttl at the latest.
          *
-         * @throws UnavailableException
+         * @throws UnavailableException if Redis cannot answer
          */
         public function release(): bool
         {
         }
 
         /**
-         * Makes the lock last for at least `$ttlMs` from now, and never shortens it; false if it was lost.
+         * Extends the lease to at least `$ttlMs` from now: false if it was lost. It never shortens.
          *
-         * @param int<10, 604800000>|null $ttlMs null is the handle's own
-         * @throws UnavailableException
+         * @param int<10, 604800000>|null $ttlMs 10 ms to 7 days; default: null, the lock's own
+         * @throws UnavailableException if Redis cannot answer
          */
         public function extend(?int $ttlMs = null): bool
         {
@@ -674,61 +569,61 @@ namespace Quotalock {
 
         /**
          * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
-         * handle: it is released, and release() is false. Asks nothing.
+         * handle: it is released, no longer extended, and its release() is false. Does not ask Redis.
          *
-         * Nobody extends it until it is adopted, so the text must arrive within what $remainingMs says. Whoever has
-         * the text can take the lease: treat it as a secret. It holds no password.
+         * The lease is not extended until the lock is adopted, so the text must arrive within what `$remainingMs`
+         * shows. Anyone who has the text can take the lease: treat it as a secret. It contains no password.
          *
          * @return non-empty-string
-         * @throws Exception\LostException unless the lock is held for certain now
-         * @throws Exception\InvalidArgumentException for a lock over several servers
+         * @throws LostException unless the lock is held for certain now
+         * @throws InvalidArgumentException for a lock over several servers
          */
         public function handover(): string
         {
         }
 
         /**
-         * Throws unless the lock is held for certain now. Does not ask Redis.
+         * Fails unless it is held for certain now. Does not ask Redis.
          *
-         * @throws LostException
+         * @throws LostException if it is not
          */
         public function assertHeld(): void
         {
         }
 
         /**
-         * Makes every later token of this handle larger than `$floor`: for a resource that has seen a larger token than
-         * the lock gave.
+         * Makes every later token larger than `$floor`: for a resource that has seen a larger token than the lock gave.
+         * Does not ask Redis.
          *
-         * @param int<0, 4503599627370496> $floor
-         * @throws InvalidArgumentException
+         * @param int<0, 4503599627370496> $floor 0 to 2^52
+         * @throws InvalidArgumentException for a floor out of these bounds
          */
         public function raiseFloor(int $floor): void
         {
         }
 
-        /** Who holds the lock, of several names the first, and how many wait for it. */
+        /** The holders of the lock (of several names, the first), and how many callers wait for it. */
         public function inspect(): Inspection
         {
         }
 
         /**
-         * Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it
-         * when they extend or release it.
+         * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a
+         * loss when they next renew, extend or release.
          */
         public function forceRelease(): int
         {
         }
 
         /**
-         * Acquires the lock, calls the function with this object and returns what it returned. The lock is released
-         * however the function ends: by returning, by an exception, by exit, by a fatal error or for lack of time.
+         * Acquires it, calls `$function` with this handle, releases it however the function ends, and returns what it
+         * returned. It is released after a return, an exception, an exit, a fatal error and at the time limit.
          *
          * @param callable(Lock): mixed $function
-         * @param int<0, 3153600000000>|null $waitMs as for acquire()
-         * @throws NotAcquiredException if it was not granted in time; then the function was not called
-         * @throws LostException if the lock was lost before the function returned
-         * @throws UnavailableException
+         * @param int<0, 3153600000000>|null $waitMs
+         * @throws NotAcquiredException if it is not granted in time; then the function is not called
+         * @throws LostException if the function did not fail but the lock was lost meanwhile
+         * @throws UnavailableException if Redis cannot answer
          */
         public function run(callable $function, ?int $waitMs = null): mixed
         {
@@ -736,23 +631,28 @@ namespace Quotalock {
     }
 
     /**
-     * The units of a sale: held, then sold or returned. Made by Client::stock(). It does not oversell as long as Redis
-     * forgets nothing.
+     * The units of a sale; made by Client::stock(). It does not oversell as long as Redis forgets nothing.
      *
-     * In every state that anyone can see, `available + held + sold` is the number of all units. A hold that is over
-     * returns to stock by the next calls that write. You may repeat every call after an exception that leaves its
-     * outcome unknown; the client itself does so within its timeout. Nothing is sold or added twice, and with a request
-     * id nothing is taken twice.
+     * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
+     * that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
+     * within the client's timeout: nothing is taken, sold or added twice. All of them can fail with
+     * UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException, whatever
+     * `$onError` is.
+     *
+     * You may repeat every call after an exception that leaves its outcome unknown: nothing is sold or added twice, and
+     * with a request id nothing is taken twice.
      */
     final class Stock implements StockInterface
     {
+        /** The name as it was given. */
         public readonly string $name;
 
+        /** The scope given; null without one. */
         public readonly ?string $scope;
 
         /**
-         * Hash, holds and ledger: `<prefix>:stock:{<name>}`, with a scope `<prefix>:stock:{<scope>}:{<name>}`, then the
-         * same with `:holds` and `:ledger`.
+         * The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
+         * `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
          *
          * @var non-empty-list<non-empty-string>
          */
@@ -766,12 +666,14 @@ namespace Quotalock {
          * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then
          * nothing changes.
          *
-         * @param int<1, 4503599627370496> $quantity
-         * @param int<1, 4503599627370496>|null $perBuyer the most that one buyer holds and has bought; null: all
+         * @param int<1, 4503599627370496> $quantity 1 to 2^52
+         * @param int<1, 4503599627370496>|null $perBuyer the most units that one buyer holds and has bought (1 to 2^52;
+         *     default: null, no limit)
          * @param int<1, 3153600000000>|null $endsMs when takes end, in milliseconds since the epoch by the server's
-         *     clock; null: never
-         * @param list<\Stringable|string|int>|null $prizes a payload of 1 to 1,024 bytes for each unit, such as a
-         *     coupon code or a seat: at most 10,000, more by restock()
+         *     clock (default: null, never). Confirming stays possible
+         * @param list<\Stringable|string|int>|null $prizes a payload for each unit (a coupon code, a seat), of which
+         *     each reservation gets its own in this order: 1 to 1,024 bytes each, at most 10,000 at once, more by
+         *     Stock::restock()
          * @throws InvalidArgumentException if it is open with others, which are named
          */
         public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool
@@ -780,8 +682,8 @@ namespace Quotalock {
 
         /**
          * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
-         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its memory after
-         * the last of its holds has ended, or from now; until then its name is taken.
+         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `$retentionMs`
+         * after the last of its holds has ended, or from now; until then its name is taken.
          *
          * @throws InvalidArgumentException if it is not open
          */
@@ -790,13 +692,14 @@ namespace Quotalock {
         }
 
         /**
-         * Adds units to an open sale; returns how many units there are now, including sold ones.
+         * Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes
+         * needs as many more.
          *
-         * @param int<1, 4503599627370496> $quantity
-         * @param list<\Stringable|string|int>|null $prizes as many, if the sale has prizes
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes: units are added once for it while it is
-         *     remembered, at least a day
-         * @throws InvalidArgumentException
+         * @param int<1, 4503599627370496> $quantity 1 to 2^52
+         * @param list<\Stringable|string|int>|null $prizes one for each unit, if the sale has prizes
+         * @param \Stringable|string|int|null $requestId adds once for this id (1 to 256 bytes) while it is remembered,
+         *     at least a day
+         * @throws InvalidArgumentException if it is not open, or for a wrong number of prizes
          */
         public function restock(
             int $quantity,
@@ -806,15 +709,20 @@ namespace Quotalock {
         }
 
         /**
-         * Holds units for a buyer, or says why not: Taken::$outcome. What is not confirmed in time returns to stock.
+         * Holds units for a buyer, or returns why not in Taken::$outcome. Units that are not confirmed in time return
+         * to stock.
          *
-         * @param \Stringable|string|int $buyer at most 1 KiB
-         * @param int<1, 4503599627370496> $quantity of units with prizes at most 1,000
-         * @param int<1, 2592000000> $holdMs
-         * @param \Stringable|string|int|null $requestId 1 to 256 bytes, such as a UUID: the same id for the same buyer
-         *     gets the first reservation again while it is remembered (as long as the hold, or requestMemoryMs if that
-         *     is longer), whatever happened to it. A refused call took nothing, so it is decided again
-         * @throws InvalidArgumentException
+         * The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+         * remembered: as long as the hold, or the client's `$requestMemoryMs` if that is longer. A refused call is
+         * decided again.
+         *
+         * @param \Stringable|string|int $buyer 1 to 1,024 bytes
+         * @param int<1, 4503599627370496> $quantity how many units, all or none; of units with prizes at most 1,000 (1
+         *     to 2^52; default: 1)
+         * @param int<1, 2592000000> $holdMs how long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes)
+         * @param \Stringable|string|int|null $requestId takes once for this id, which belongs to the buyer and the
+         *     stock; of several stocks, to the first by their Redis keys
+         * @throws InvalidArgumentException for an invalid buyer or number
          */
         public function take(
             \Stringable|string|int $buyer,
@@ -826,10 +734,11 @@ namespace Quotalock {
 
         /**
          * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at
-         * least); false, and nothing is sold, if the hold was over or cancelled. The end of the sale does not matter.
+         * least); false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not
+         * matter.
          *
-         * @param non-empty-string $id StockReservation::$id
-         * @throws InvalidArgumentException if it is no id of this stock
+         * @param non-empty-string $id
+         * @throws InvalidArgumentException for an id of another stock
          */
         public function confirm(string $id): bool
         {
@@ -837,22 +746,22 @@ namespace Quotalock {
 
         /**
          * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered;
-         * false if the hold was over or confirmed.
+         * false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id
-         * @throws InvalidArgumentException if it is no id of this stock
+         * @throws InvalidArgumentException for an id of another stock
          */
         public function cancel(string $id): bool
         {
         }
 
         /**
-         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it was over, confirmed or
-         * cancelled.
+         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it had ended, or was
+         * confirmed or cancelled.
          *
          * @param non-empty-string $id
-         * @param int<1, 2592000000> $holdMs
-         * @throws InvalidArgumentException if it is no id of this stock
+         * @param int<1, 2592000000> $holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes
+         * @throws InvalidArgumentException for an id of another stock
          */
         public function extend(string $id, int $holdMs = 600000): bool
         {
@@ -864,212 +773,41 @@ namespace Quotalock {
         }
 
         /**
-         * Lists holds that are not over in the order in which they end. What is extended meanwhile may be seen twice;
-         * nothing is left out.
+         * Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
+         * twice; none is left out.
          *
-         * @param string|null $cursor StockPage::$next of the page before; null for the first page
-         * @param int<1, 1000> $count
-         * @throws InvalidArgumentException
+         * @param string|null $cursor the StockPage::$next of the page before (default: null, the first page)
+         * @param int<1, 1000> $count how many at most (1 to 1,000; default: 100)
+         * @throws InvalidArgumentException for an invalid cursor or count
          */
         public function reservations(?string $cursor = null, int $count = 100): StockPage
         {
         }
 
         /**
-         * Reads entries of the ledger, those after the one with the id `$after`, or from the first that is kept. If you
-         * store the last id together with your own changes, you read every entry at least once, as long as the ledger
-         * keeps them.
+         * Reads entries of the ledger, in order. If you store the last id together with your own changes, you read
+         * every entry at least once, as long as the ledger keeps them.
          *
-         * @param string|null $after LedgerEntry::$id
-         * @param int<1, 1000> $count
+         * @param string|null $after the LedgerEntry::$id of the entry before (default: null, from the first that is
+         *     kept)
+         * @param int<1, 1000> $count how many at most (1 to 1,000; default: 100)
          * @return list<LedgerEntry>
-         * @throws InvalidArgumentException
+         * @throws InvalidArgumentException for an invalid id or count
          */
         public function ledger(?string $after = null, int $count = 100): array
         {
         }
     }
 
-    /** The answer of Stock::take(). */
-    final class Taken
-    {
-        /**
-         * The outcome.
-         *
-         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
-         */
-        public readonly string $outcome;
-
-        /** What is held; null unless the outcome is `held`. */
-        public readonly ?StockReservation $reservation;
-
-        /** How many units are available after it. */
-        public readonly int $available;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The answer of Client::takeAll(). */
-    final class TakenAll
-    {
-        /**
-         * The outcome; if the take was refused, that of the first stock that refuses.
-         *
-         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
-         */
-        public readonly string $outcome;
-
-        /** The index of the stock that refuses, from 0; null if none does. */
-        public readonly ?int $refused;
-
-        /**
-         * What is held of each stock, in the order given; empty unless the outcome is `held`.
-         *
-         * @var list<StockReservation>
-         */
-        public readonly array $reservations;
-
-        /**
-         * How many units of each stock are available after it, in the order given.
-         *
-         * @var non-empty-list<int>
-         */
-        public readonly array $available;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** Units that are held for a buyer. */
-    final class StockReservation
-    {
-        /** The id, by which every process knows it. It cannot be guessed. Anyone who knows it can confirm or cancel. */
-        public readonly string $id;
-
-        public readonly int $quantity;
-
-        public readonly string $buyer;
-
-        /**
-         * The payloads of its units; empty if the sale has none.
-         *
-         * @var list<non-empty-string>
-         */
-        public readonly array $prizes;
-
-        /** When the hold ends, in milliseconds since the epoch by the server's clock. */
-        public readonly int $untilMs;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** Some reservations of a stock. */
-    final class StockPage
-    {
-        /**
-         * In the order in which they end.
-         *
-         * @var list<StockReservation>
-         */
-        public readonly array $reservations;
-
-        /** The cursor of the next page; null if there is none. */
-        public readonly ?string $next;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** The numbers of a sale: `available + held + sold` are `quantity`. All 0 if it is not open. */
-    final class StockStatus
-    {
-        /**
-         * Where it stands; when it has ended holds can still be confirmed.
-         *
-         * @var 'not_open'|'open'|'ended'
-         */
-        public readonly string $phase;
-
-        /** All units there are. */
-        public readonly int $quantity;
-
-        public readonly int $available;
-
-        public readonly int $held;
-
-        public readonly int $sold;
-
-        /** How many buyers hold or have bought. */
-        public readonly int $buyers;
-
-        /** The most units of one buyer; null: no limit. */
-        public readonly ?int $perBuyer;
-
-        /** When takes end, in milliseconds since the epoch by the server's clock; null: never. */
-        public readonly ?int $endsMs;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
-    final class LedgerEntry
-    {
-        /** The id to continue reading after. */
-        public readonly string $id;
-
-        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
-        public readonly int $number;
-
-        /**
-         * What was done.
-         *
-         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'|'closed'
-         */
-        public readonly string $kind;
-
-        /**
-         * The id of the reservation; null, as the buyer, for an opening, a restock and a closing, and for units that
-         * expired since somebody deleted the key of their holds.
-         */
-        public readonly ?string $reservation;
-
-        public readonly ?string $buyer;
-
-        /** With how many units. */
-        public readonly int $quantity;
-
-        /** When, in milliseconds since the epoch by the server's clock. */
-        public readonly int $timeMs;
-
-        public readonly int $available;
-
-        public readonly int $held;
-
-        public readonly int $sold;
-
-        /**
-         * The payloads of the units that are meant; empty if they have none.
-         *
-         * @var list<non-empty-string>
-         */
-        public readonly array $prizes;
-
-        private function __construct()
-        {
-        }
-    }
-
-    /** What is done once for each id. Made by Client::once(). */
+    /**
+     * Work that is done once for each id; made by Client::once(). An id is 1 to 1,024 bytes.
+     *
+     * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and
+     * ClosedException, whatever `$onError` is: better not done than done twice.
+     */
     final class Once implements OnceInterface
     {
+        /** The name given. */
         public readonly string $name;
 
         private function __construct()
@@ -1077,77 +815,70 @@ namespace Quotalock {
         }
 
         /**
-         * Claims an id: Claimed::$first tells whether this caller is the first. A claim whose reply was lost is asked
-         * for again and stays the caller's. While run() runs for the id nobody is the first.
+         * Claims an id: Claimed::$first shows whether this caller is the first, and Claimed::$value what the first
+         * gave. A claim whose reply was lost is asked for again and stays the caller's. While a run() of the id runs,
+         * no caller is the first.
          *
-         * @param \Stringable|string|int $id at most 1 KiB
-         * @param string|null $value what later callers are told: any bytes, at most 64 MiB
-         * @throws InvalidArgumentException
+         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         * @param string|null $value the value that later callers get: any bytes, at most 64 MiB
+         * @throws InvalidArgumentException for an invalid id or value
          */
         public function claim(\Stringable|string|int $id, ?string $value = null): Claimed
         {
         }
 
         /**
-         * Forgets an id, whoever claimed it: the next caller is the first. A function that runs for it continues, but
-         * its result is not stored. True if there was anything.
+         * Forgets an id, whichever caller claimed it, so the next caller is the first: true if there was one. A
+         * function that runs for it continues, but its result is not stored.
+         *
+         * @param \Stringable|string|int $id 1 to 1,024 bytes
          */
         public function release(\Stringable|string|int $id): bool
         {
         }
 
         /**
-         * The result of the first run for the id. If there was none, this call runs the function; the others get its
-         * result, at once or when it comes. If the function throws, its caller gets the exception and the next caller
-         * runs, as after an exit or a fatal error. If the first is killed, the next one runs when its lease is over.
+         * The result of the first run for this id. If there was none, this call runs `$function`; the others get its
+         * result, at once or when it comes.
          *
-         * @param callable(): ?string $function any bytes, at most 64 MiB, or null
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's result; null is 5,000 more
-         *     than the lease, so that a waiter outlasts a caller that dies
-         * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException if the function failed a moment ago and `$errorTtlMs` remembers it
+         * If the function fails, its caller gets the error. The next caller runs it again, unless `$errorTtlMs`
+         * remembers the error. If its process dies, the next caller runs it when the lease has ended, so it must be
+         * safe to run twice. After an exit or a fatal error the next caller runs it at once.
+         *
+         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         * @param callable(): ?string $function returns any bytes, at most 64 MiB, text as UTF-8, or null
+         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
+         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
+         *     that a waiter outlasts a caller that dies)
+         * @throws TimeoutException if the result did not come in time
+         * @throws LoadFailedException if the function failed a moment ago and the error is remembered
          */
         public function run(\Stringable|string|int $id, callable $function, ?int $waitMs = null): ?string
         {
         }
 
-        /** The Redis key of an id: `<prefix>:once:<name>:{<id>}`. */
+        /**
+         * The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+         *
+         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         */
         public function redisKey(\Stringable|string|int $id): string
         {
         }
     }
 
-    /** The answer of Once::claim(). */
-    final class Claimed
-    {
-        /** Whether the caller is the first. */
-        public readonly bool $first;
-
-        /** The value of the first caller; null if there is none, or no result yet. */
-        public readonly ?string $value;
-
-        /** Whether a function is running for it, without a result yet. */
-        public readonly bool $running;
-
-        /** How long the claim lasts, or the lease of the running function. */
-        public readonly int $remainingMs;
-
-        /** How long ago it was claimed. */
-        public readonly int $ageMs;
-
-        private function __construct()
-        {
-        }
-    }
-
     /**
-     * A cache that never stampedes: on a miss one caller loads the value, in whatever process. Made by Client::cache().
+     * A cache that never stampedes; made by Client::cache(). On a miss one caller loads the value, in whatever process.
+     * When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the
+     * old one.
      *
-     * Values are strings of any bytes, at most 64 MiB, or null: it is known that there is none. When a value is stale,
-     * and sometimes a little earlier, one caller loads a new one, and the others are served the old one.
+     * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail
+     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException,
+     * whatever `$onError` is; with `whenAway: 'load'` a get() loads in place of the first two.
      */
     final class Cache implements CacheInterface
     {
+        /** The name given. */
         public readonly string $name;
 
         private function __construct()
@@ -1155,53 +886,61 @@ namespace Quotalock {
         }
 
         /**
-         * The value of a key. On a miss the function is called, unless another caller loads: then this call waits for
-         * that value. If the function throws, its caller gets the exception; others get LoadFailedException for a
-         * while, or the old value. After an exit or a fatal error another caller loads at once; if this process is
-         * killed, when its lease is over. A function must not get its own key: it would wait for itself.
+         * The value of `$key`, fresh or stale, or what `$load` returns if it is this caller's turn to load. On a miss,
+         * while another caller loads, this waits for the value. If `$load` fails, its caller gets the error; other
+         * callers, for `$errorTtlMs`, get the stale value or LoadFailedException. A `$load` must not get its own key:
+         * it would wait for itself. After an exit or a fatal error another caller loads at once; if this process is
+         * killed, when its lease has ended.
          *
-         * @param \Stringable|string|int $key at most 1 KiB
+         * @param \Stringable|string|int $key at most 1,024 bytes
          * @param callable(): ?string $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait for another caller's load; null is 5,000 more than
-         *     the lease, so that a waiter outlasts a caller that dies
-         * @throws TimeoutException if it did not come in time
-         * @throws LoadFailedException
+         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
+         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
+         *     that a waiter outlasts a caller that dies)
+         * @throws TimeoutException if the value did not come in time
+         * @throws LoadFailedException if a loader failed a short time ago
          */
         public function get(\Stringable|string|int $key, callable $load, ?int $waitMs = null): ?string
         {
         }
 
         /**
-         * The values of several keys, in their order, found by one call. The function gets the keys that are missing
-         * and that nobody else loads. A key that it leaves out has no value; a key that it adds is ignored. In a
-         * cluster the keys may lie in any slots; the call then takes a round trip for each slot.
+         * The values of several keys, in their order, found by one call. `$load` gets the keys that are missing and
+         * that no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that
+         * this waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie
+         * in any slots; the call then takes a round trip for each slot.
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
          * @param callable(non-empty-list<string>): array<string|int, ?string> $load
-         * @param int<0, 3153600000000>|null $waitMs as for get()
-         * @return array<string|int, ?string> by the keys
-         * @throws TimeoutException
-         * @throws LoadFailedException
+         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
+         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
+         *     that a waiter outlasts a caller that dies)
+         * @return array<string|int, ?string>
+         * @throws TimeoutException if a value did not come in time
+         * @throws LoadFailedException if the last load of a key failed a short time ago; what this call loaded is
+         *     stored before
          */
         public function getMany(array $keys, callable $load, ?int $waitMs = null): array
         {
         }
 
         /**
-         * As get(), for values that are stored as JSON. The answer is what json_decode() makes of it, with objects as
-         * arrays, also for the caller who loaded it; null is no value.
+         * As get(), with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
+         * null is no value. The answer is what json_decode() makes of it, with objects as arrays.
          *
          * @param callable(): mixed $load
-         * @param int<0, 3153600000000>|null $waitMs as for get()
-         * @throws TimeoutException
-         * @throws LoadFailedException
-         * @throws \JsonException
+         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
+         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
+         *     that a waiter outlasts a caller that dies)
+         * @throws \JsonException for what json_encode() or json_decode() refuses
+         * @throws TimeoutException if the value did not come in time
+         * @throws LoadFailedException if a loader failed a short time ago
          */
         public function getJson(\Stringable|string|int $key, callable $load, ?int $waitMs = null): mixed
         {
         }
 
-        /** The value of a key, fresh or stale, if there is one. Loads nothing and waits for nobody. */
+        /** The value of a key, fresh or stale, without loading or waiting; null if there is nothing. */
         public function peek(\Stringable|string|int $key): ?Seen
         {
         }
@@ -1209,16 +948,14 @@ namespace Quotalock {
         /**
          * Stores a value that you already have. It counts as newer than whatever is being loaded.
          *
-         * @param string|null $value null means that there is none; if `$negativeMs` is 0 that only forgets the key
-         * @throws InvalidArgumentException
+         * @param string|null $value null means that there is no value; if `$negativeMs` is 0, that only forgets the key
+         * @throws InvalidArgumentException for an invalid value
          */
         public function put(\Stringable|string|int $key, ?string $value): bool
         {
         }
 
-        /**
-         * Forgets a key: what was loaded or is being loaded now is no longer served. True if there was a value.
-         */
+        /** Forgets a key: what was loaded, or is being loaded now, is no longer served; true if there was a value. */
         public function invalidate(\Stringable|string|int $key): bool
         {
         }
@@ -1230,47 +967,55 @@ namespace Quotalock {
     }
 
     /**
-     * A client of one Redis, or of this process' memory.
+     * A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
+     * call, and again in each forked process.
      *
      * Objects with the same settings share one client and its connections, also with later requests of the same
-     * process, so you can make one in each request at almost no cost. Nothing is sent before the first call. After a
-     * fork every process has connections of its own.
+     * process, so you can make one in each request at almost no cost.
+     *
+     * A parameter that is null comes from the ini setting of its name (`ratelimit.url`, `ratelimit.prefix`,
+     * `ratelimit.timeout_ms`, `ratelimit.on_error`, `ratelimit.deny_cache_max_ms`, `ratelimit.report`), then, for the
+     * URL, from the environment variable `QUOTALOCK_URL`, then from the default.
      */
     final class Client implements ClientInterface
     {
-        /** The host and port, socket path or `memory://` that it talks to; never a password. */
+        /** The host and port, socket path or `memory://` that this client talks to; never a password. */
         public readonly string $server;
 
-        /** What every Redis key starts with. */
+        /** The first part of every Redis key. */
         public readonly string $prefix;
 
         /**
-         * What is null comes from the ini settings `ratelimit.url`, `ratelimit.prefix`, `ratelimit.timeout_ms`,
-         * `ratelimit.on_error`, `ratelimit.deny_cache_max_ms` and `ratelimit.report`, then, for the URL, from the
-         * environment variable `QUOTALOCK_URL`, then from the default.
-         *
-         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://` or
-         *     `memory://`, which all clients of this process share, or `memory://name`, one of its own that is gone
-         *     when its clients are closed; default `redis://127.0.0.1:6379`
-         * @param non-empty-string|null $prefix no braces; default `ql`
-         * @param int<1, 3600000>|null $timeoutMs the time a call may take, connecting included; default 500
-         * @param 'raise'|'open'|'closed'|'local'|null $onError what a limiter answers when Redis cannot: an exception,
-         *     yes, no, or what the same policy says in this process' memory; default `raise`
-         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long
-         *     as the timeout at least
-         * @param (callable(): string)|null $password tells the password, where the URL gives none: called while a
-         *     call waits for it, when a connection first logs in, and again when the server refuses what it returned.
-         *     What it throws, the call throws. Clients with the same settings share connections, whoever logged in
-         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, the processes of this host answer
-         *     the same one themselves until it can be admitted, for so long at most; 0 asks every time; default 1000
-         * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision is called after each decision of
-         *     this client's limiters that charges or denies, with the key as it was given, before the call returns or
-         *     throws. What it throws changes nothing: PHP logs a warning
-         * @param (callable(Lock): mixed)|null $onLost is called when a method of a lock of this client finds that the
-         *     lock was lost, once for each grant; otherwise as $onDecision
-         * @param bool|null $report whether this process tells Redis once a second, in the background, what its limiters
-         *     decided, and which keys they denied most often: for `quotalock top`; default false
-         * @throws InvalidArgumentException
+         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`,
+         *     `redis+cluster://`, `redis+sentinel://` or `memory://`, which all clients of this process share, or
+         *     `memory://name`, which is gone when the last of its clients is closed (default: null, `QUOTALOCK_URL` of
+         *     the environment, then `redis://127.0.0.1:6379`)
+         * @param non-empty-string|null $prefix the first part of every Redis key; no braces (default: `ql`)
+         * @param int<1, 3600000>|null $timeoutMs the time that a call may take, connecting included (1 ms to 1 hour;
+         *     default: 500 ms)
+         * @param 'raise'|'open'|'closed'|'local'|null $onError the answer of a limiter when Redis cannot answer: an
+         *     error (`raise`), yes (`open`), no (`closed`), or what the same policy decides in this process' memory
+         *     (`local`) (default: `raise`)
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long as the
+         *     timeout at least (1 ms to 1 day; default: 60,000 ms)
+         * @param (callable(): string)|null $password a function that returns the password, where the URL gives none:
+         *     called while a call waits for it, when a connection first logs in, and again when the server refuses what
+         *     it returned. An error that it throws is that of the call. Clients with the same settings share
+         *     connections, whoever logged in
+         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, this process answers the same call
+         *     itself until it can be admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute;
+         *     default: 1,000 ms). The processes of a host share what was denied
+         * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
+         *     each decision of this client's limiters that charges or denies, with the key as it was given, right
+         *     before the call ends. Not for calls that only look, fail or are aborted. An error that it throws changes
+         *     nothing. PHP logs the error as a warning
+         * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client turns out to
+         *     be lost, once for each grant; otherwise as `$onDecision`. It is called when a method of the lock finds
+         *     the loss
+         * @param bool|null $report whether this process reports to Redis once a second, in the background, what the
+         *     client's limiters decided, and which keys they denied most often: for `quotalock top` (default: false).
+         *     Decisions that have no room or cannot be sent are dropped and counted
+         * @throws InvalidArgumentException for an invalid URL or option; no error shows a password
          */
         public function __construct(
             #[\SensitiveParameter] ?string $url = null,
@@ -1289,16 +1034,20 @@ namespace Quotalock {
         /**
          * Makes a limiter.
          *
-         * @param non-empty-string $name part of its Redis keys
-         * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
-         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: they lie in one slot of
-         *     a cluster, and consumeAll() can charge them together with those of other limiters of that scope
-         * @param bool $enforce if false every call passes, and Decision::$wouldDeny tells which would have been denied;
-         *     those were charged nothing. Use it to try a policy on real traffic
+         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+         * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
+         *     `10/minute;100/hour`
+         * @param \Stringable|string|int|null $scope the hash tag that all keys of the limiter share (1 to 1,024 bytes):
+         *     they lie in one slot of a cluster, and Client::consumeAll() can charge them together with those of other
+         *     limiters of that scope (default: null, each key is its own)
+         * @param bool $enforce whether the policy is enforced (default: true). If not, every call passes, and
+         *     Decision::$wouldDeny shows which would have been denied; those were charged nothing. Use it to try a
+         *     policy on real traffic
          * @param positive-int|null $lease how many permits are taken from Redis at once at most, to be spent in this
-         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse one
-         * @throws InvalidArgumentException
-         * @throws InvalidPolicyException
+         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse a lease
+         *     (default: null, each call asks Redis)
+         * @throws InvalidArgumentException for an empty or too long name or scope, and an invalid lease
+         * @throws InvalidPolicyException for an invalid policy
          */
         public function limiter(
             string $name,
@@ -1311,31 +1060,37 @@ namespace Quotalock {
 
         /**
          * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
-         * atomic call. No key twice for one limiter. In a cluster the limiters need a common scope.
+         * atomic call. No key may occur twice for one limiter. In a cluster the limiters need a common `$scope`.
          *
          * @param non-empty-list<array{Limiter, \Stringable|string|int, 2?: int<1, 4503599627370496>}> $charges at most
-         *     100, each with a limiter of this client, a key, and a cost if it is not 1
-         * @param \Stringable|string|int|null $requestId as for Limiter::consume()
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
+         *     100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52)
+         * @param \Stringable|string|int|null $requestId charges once for this id, which is remembered under the first
+         *     key
+         * @throws InvalidArgumentException for an invalid charge
+         * @throws CrossSlotException for limiters without a common scope in a cluster
          */
         public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision
         {
         }
 
         /**
-         * Makes a handle for a mutex. It does not ask Redis before Lock::acquire().
+         * Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does not ask
+         * Redis.
          *
-         * @param non-empty-string $name any bytes, at most 1 KiB
-         * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended: at least as long as the work.
-         *     PHP has no thread that could renew it
-         * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
-         * @param bool $fair whether waiters are served in order of arrival
-         * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
-         * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
-         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none
-         * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for them
-         * @throws InvalidArgumentException
+         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended (10 ms to 7 days; default:
+         *     30,000 ms). PHP has no thread that renews it: make it at least as long as the work
+         * @param int<0, 3153600000000> $waitMs how long an acquisition waits unless it is given another time; 0 asks
+         *     once (0 ms to 36,500 days; default: 0 ms)
+         * @param bool $fair whether waiters are served in order of arrival (default: false)
+         * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this (0 to 2^52; default: 0)
+         * @param string $label what Lock::inspect() shows of the holder next to its host and process: up to 128 bytes
+         *     of UTF-8, no line breaks (default: empty)
+         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none (0
+         *     to 2^32 - 1; default: 0)
+         * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for the replicas (1 ms to 1 minute; default:
+         *     100 ms)
+         * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function lock(
             string $name,
@@ -1351,10 +1106,17 @@ namespace Quotalock {
 
         /**
          * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-         * In a cluster the names must lie in one slot. The other parameters are those of lock().
+         * In a cluster the names must lie in one slot, else acquiring fails with CrossSlotException.
+         *
+         * The other options are those of lock().
          *
          * @param non-empty-list<non-empty-string> $names at most 100, none twice
-         * @throws InvalidArgumentException
+         * @param int<10, 604800000> $ttlMs
+         * @param int<0, 3153600000000> $waitMs
+         * @param int<0, 4503599627370496> $tokenAbove
+         * @param int<0, 4294967295> $replicasAck
+         * @param int<1, 60000> $ackTimeoutMs
+         * @throws InvalidArgumentException for invalid names or options
          */
         public function lockAll(
             array $names,
@@ -1369,13 +1131,21 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for `$weight` of a semaphore's `$permits`; at most 1,024 hold it at once. The other parameters
-         * are those of lock().
+         * Makes a handle for `$weight` of a semaphore's `$permits`; at most 1,024 hold it at once. All users of a
+         * semaphore must give the same `$permits`.
          *
-         * @param non-empty-string $name
-         * @param int<1, 2147483647> $permits the same number wherever this semaphore is used
-         * @param int<1, 2147483647> $weight at most the permits
-         * @throws InvalidArgumentException
+         * The other options are those of lock().
+         *
+         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param int<1, 2147483647> $permits the same number wherever this semaphore is used (1 to 2^31 - 1)
+         * @param int<1, 2147483647> $weight how many permits to take, all or none; at most as many as there are (1 to
+         *     2^31 - 1; default: 1)
+         * @param int<10, 604800000> $ttlMs
+         * @param int<0, 3153600000000> $waitMs
+         * @param int<0, 4503599627370496> $tokenAbove
+         * @param int<0, 4294967295> $replicasAck
+         * @param int<1, 60000> $ackTimeoutMs
+         * @throws InvalidArgumentException for an invalid name, number or option
          */
         public function semaphore(
             string $name,
@@ -1392,11 +1162,18 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
-         * or after one that waits. The other parameters are those of lock().
+         * Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none next to a writer
+         * or after one that waits.
          *
-         * @param non-empty-string $name
-         * @throws InvalidArgumentException
+         * The other options are those of lock().
+         *
+         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param int<10, 604800000> $ttlMs
+         * @param int<0, 3153600000000> $waitMs
+         * @param int<0, 4503599627370496> $tokenAbove
+         * @param int<0, 4294967295> $replicasAck
+         * @param int<1, 60000> $ackTimeoutMs
+         * @throws InvalidArgumentException for an invalid name or option
          */
         public function readLock(
             string $name,
@@ -1411,10 +1188,17 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for the writing side of a read-write lock: alone. The other parameters are those of lock().
+         * Makes a handle for the writing side of a read-write lock: alone.
          *
-         * @param non-empty-string $name
-         * @throws InvalidArgumentException
+         * The other options are those of lock().
+         *
+         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param int<10, 604800000> $ttlMs
+         * @param int<0, 3153600000000> $waitMs
+         * @param int<0, 4503599627370496> $tokenAbove
+         * @param int<0, 4294967295> $replicasAck
+         * @param int<1, 60000> $ackTimeoutMs
+         * @throws InvalidArgumentException for an invalid name or option
          */
         public function writeLock(
             string $name,
@@ -1432,31 +1216,31 @@ namespace Quotalock {
          * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
          * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
          *
-         * @param string|null $name the lock that it must be: the text of another one is refused, and that lock is not
-         *     touched
+         * @param non-empty-string|null $name the lock that it must be: the text of another lock is refused, and that
+         *     lock is not touched (default: null, any lock)
          * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
-         *     if that is sooner
-         * @throws Exception\LostException if the lease is over, was adopted before, or is on another server
-         * @throws Exception\InvalidArgumentException for a text that is none, is damaged, or comes from a client with
-         *     another prefix
-         * @throws QuotalockException
+         *     if that is sooner (10 ms to 7 days; default: null, the giver's)
+         * @throws LostException if the lease has ended, was adopted before, or is on another server
+         * @throws InvalidArgumentException for a text of another kind, a damaged one, or one of a client with another
+         *     prefix
          */
         public function adopt(string $text, ?string $name = null, ?int $ttlMs = null): Lock
         {
         }
 
         /**
-         * Makes a handle for the units of a sale. It does not ask Redis; Stock::open() creates the sale.
+         * Makes a handle for the units of a sale. Does not ask Redis; Stock::open() makes the sale itself.
          *
-         * @param non-empty-string $name any bytes, at most 1 KiB
-         * @param \Stringable|string|int|null $scope what all its keys share as their hash tag: stocks of one scope lie
-         *     in one slot of a cluster, and takeAll() can take from them together. Part of where the sale is kept: all
-         *     handles of a sale have the same
-         * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately; counts when the sale
-         *     is opened
-         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold or the
-         *     last call that wrote, ledger included; half of that for certain. Counts when the sale is opened
-         * @throws InvalidArgumentException
+         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param \Stringable|string|int|null $scope the hash tag that all keys of the stock share: stocks of one scope
+         *     lie in one slot of a cluster, and Client::takeAll() can take from them together (default: null, each
+         *     stock is its own). It is part of where the sale is kept: all handles of a sale have the same
+         * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately (1,000 to
+         *     100,000,000; default: 100,000). Counts when the sale is opened
+         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold and the
+         *     last call that wrote, ledger included; half of that for certain (1 minute to 36,500 days; default:
+         *     2,592,000,000 ms, 30 days). Counts when the sale is opened
+         * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function stock(
             string $name,
@@ -1467,17 +1251,17 @@ namespace Quotalock {
         }
 
         /**
-         * Holds units of several stocks for one buyer, or of none: one atomic call. In a cluster the stocks need a
-         * common scope. Each reservation is an ordinary one of its stock.
+         * Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one
+         * of its stock. In a cluster the stocks need a common `$scope`.
          *
          * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
          *     twice, each with a quantity
-         * @param \Stringable|string|int $buyer as for Stock::take(), like the other parameters
-         * @param int<1, 2592000000> $holdMs
-         * @param \Stringable|string|int|null $requestId belongs to the first of the stocks, by their Redis keys, and
-         *     the buyer
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
+         * @param \Stringable|string|int $buyer 1 to 1,024 bytes
+         * @param int<1, 2592000000> $holdMs how long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes)
+         * @param \Stringable|string|int|null $requestId takes once for this id, which belongs to the buyer and the
+         *     stock; of several stocks, to the first by their Redis keys
+         * @throws InvalidArgumentException for an invalid stock, quantity or buyer
+         * @throws CrossSlotException for stocks without a common scope in a cluster
          */
         public function takeAll(
             array $takes,
@@ -1488,13 +1272,13 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what several reservations hold, or nothing if one of them is over: one atomic call. Otherwise as
-         * Stock::confirm().
+         * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise
+         * as Stock::confirm().
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each with its
-         *     stock
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
+         *     an id
+         * @throws InvalidArgumentException for an invalid reservation
+         * @throws CrossSlotException for stocks without a common scope in a cluster
          */
         public function confirmAll(array $reservations): bool
         {
@@ -1502,61 +1286,65 @@ namespace Quotalock {
 
         /**
          * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-         * others are over; true if all of them held, or had been cancelled.
+         * others have ended; true if all of them held, or had been cancelled.
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
+         *     an id
+         * @throws InvalidArgumentException for an invalid reservation
+         * @throws CrossSlotException for stocks without a common scope in a cluster
          */
         public function cancelAll(array $reservations): bool
         {
         }
 
         /**
-         * Lengthens several holds, or none if one of them is over: one atomic call. Otherwise as Stock::extend().
+         * Lengthens several holds, or none (false) if one of them has ended: one atomic call. Otherwise as
+         * Stock::extend().
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations as for confirmAll()
-         * @param int<1, 2592000000> $holdMs
-         * @throws InvalidArgumentException
-         * @throws CrossSlotException
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
+         *     an id
+         * @param int<1, 2592000000> $holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes
+         * @throws InvalidArgumentException for an invalid reservation
+         * @throws CrossSlotException for stocks without a common scope in a cluster
          */
         public function extendAll(array $reservations, int $holdMs = 600000): bool
         {
         }
 
         /**
-         * Makes a Once: work that is done once for each id.
+         * Makes a Once: work that is done once for each id, in whatever process.
          *
-         * @param non-empty-string $name part of its Redis keys
-         * @param int<1, 315360000000> $ttlMs for how long a claim or a result is remembered
-         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies. It is not renewed, so make
-         *     it longer than the function runs
-         * @param int<0, 3600000> $errorTtlMs for how long the exception of a run is remembered; 0: the next caller runs
-         *     at once
-         * @throws InvalidArgumentException
+         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+         * @param int<1, 315360000000> $ttlMs how long a claim or a result is remembered (1 ms to 3,650 days; default:
+         *     86,400,000 ms, 1 day)
+         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies (10 ms to 1 hour; default:
+         *     10,000 ms). It is not renewed, so make it longer than the function runs
+         * @param int<0, 3600000> $errorTtlMs how long the error of a run is remembered; with 0 the next caller runs the
+         *     function at once (0 ms to 1 hour; default: 0 ms)
+         * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorTtlMs = 0): Once
         {
         }
 
         /**
-         * Makes a cache.
+         * Makes a cache: on a miss one caller loads the value, in whatever process.
          *
-         * @param non-empty-string $name part of its Redis keys
-         * @param int<1, 315360000000> $freshMs how long a value is fresh
-         * @param int<0, 315360000000> $staleMs how long it is served after that, while one caller loads a new one
-         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading. It is not renewed: a loader
-         *     that takes longer is joined by another
+         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+         * @param int<1, 315360000000> $freshMs how long a value is fresh (1 ms to 3,650 days; default: 60,000 ms)
+         * @param int<0, 315360000000> $staleMs how long it is served after that while one caller loads a new one (0 ms
+         *     to 3,650 days; default: 0 ms)
+         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading (10 ms to 1 hour; default:
+         *     10,000 ms). It is not renewed: a loader that takes longer is joined by another, and the newer value wins
          * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
-         *     store it, null is `$freshMs`
-         * @param int<0, 3600000> $errorTtlMs for how long the exception of a loader is remembered, and nobody else
-         *     loads
-         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to
-         *     100
-         * @param 'raise'|'load' $whenAway what happens when Redis cannot answer: an exception, or the caller loads,
-         *     as if there were no cache. If it goes away during a load, `raise` throws although there is a value, and
-         *     `load` returns the value
-         * @throws InvalidArgumentException
+         *     store it (0 ms to 3,650 days; default: null, as `$freshMs`)
+         * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered, and no other caller loads (0
+         *     ms to 1 hour; default: 1,000 ms)
+         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0)
+         * @param 'raise'|'load' $whenAway the behaviour of a `get` when Redis cannot answer: fail, or load as if there
+         *     were no cache (default: `raise`). If Redis goes down during a load, `raise` fails although there is a
+         *     value, and `load` returns the value
+         * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function cache(
             string $name,
@@ -1571,16 +1359,388 @@ namespace Quotalock {
         }
 
         /**
-         * Closes this object: its locks are released and `lost`, and later calls of it and of what it made throw
-         * ClosedException. The connections are closed too, unless another open client object of this process shares
-         * them. There is no need to call it.
+         * Releases the locks and permits that it holds, within the client's `$timeoutMs`, and closes the connections.
+         * Later calls fail with ClosedException, and what was held is `lost`; closing twice does nothing. The
+         * connections stay open while another client object of this process shares them. There is no need to call it.
          */
         public function close(): void
         {
         }
     }
 
-    /** What Cache::peek() found. */
+    /**
+     * The answer of a limiter for one key. With several rules `$limit`, `$remaining`, `$retryAfterMs` and
+     * `$resetAfterMs` are those of the rule that binds: of the rules that deny the one with the longest
+     * `$retryAfterMs`, else the one with the least `$remaining`.
+     */
+    final class Decision
+    {
+        /** The name of the limiter. */
+        public readonly string $name;
+
+        /** Whether the call was admitted. A denied call was charged nothing. */
+        public readonly bool $allowed;
+
+        /**
+         * Whether the policy denies, and only `enforce: false` of its limiter lets the call pass: it was charged
+         * nothing.
+         */
+        public readonly bool $wouldDeny;
+
+        /** The limit of the rule that binds. */
+        public readonly int $limit;
+
+        /** How much could be consumed now; 0 while the key is blocked. */
+        public readonly int $remaining;
+
+        /**
+         * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null
+         * when never.
+         */
+        public readonly ?int $retryAfterMs;
+
+        /**
+         * After how many milliseconds the rule that binds is as new and a block has ended; `$rules` has the other
+         * rules.
+         */
+        public readonly int $resetAfterMs;
+
+        /** The cost that was asked for; of Limiter::consumeUpTo() what was taken. */
+        public readonly int $cost;
+
+        /**
+         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+         *
+         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
+         */
+        public readonly string $source;
+
+        /** Whether a damaged or foreign value at the key was replaced. */
+        public readonly bool $healed;
+
+        /**
+         * The answer of each rule, in the order of the policy.
+         *
+         * @var non-empty-list<RuleDecision>
+         */
+        public readonly array $rules;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
+         * whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the
+         * rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
+         *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
+         *     `draft-11`)
+         * @param bool $legacy whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+         *     that binds are added (default: false)
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+    }
+
+    /** The answer of Client::consumeAll() about several keys, charged all or none. */
+    final class CombinedDecision
+    {
+        /** Whether all were admitted, and charged. If not, none was. */
+        public readonly bool $allowed;
+
+        /** Whether a limiter that is not enforced denies. */
+        public readonly bool $wouldDeny;
+
+        /**
+         * The index in `$decisions` of the one that binds: of the rules that deny the one with the longest
+         * `$retryAfterMs`, else the one with the least Decision::$remaining.
+         */
+        public readonly int $binding;
+
+        /**
+         * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null
+         * when never.
+         */
+        public readonly ?int $retryAfterMs;
+
+        /**
+         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+         *
+         * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
+         */
+        public readonly string $source;
+
+        /**
+         * The decision about each key, in the order given.
+         *
+         * @var non-empty-list<Decision>
+         */
+        public readonly array $decisions;
+
+        private function __construct()
+        {
+        }
+
+        /**
+         * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
+         * whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the
+         * rules that say so.
+         *
+         * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
+         *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
+         *     `draft-11`)
+         * @param bool $legacy whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
+         *     that binds are added (default: false)
+         * @return array<string, string>
+         */
+        public function headers(string $syntax = 'draft-11', bool $legacy = false): array
+        {
+        }
+
+        /**
+         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
+         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         *
+         * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
+         * @throws InvalidArgumentException if the call was allowed
+         */
+        public function problem(): array
+        {
+        }
+    }
+
+    /** The answer of Stock::take(). */
+    final class Taken
+    {
+        /**
+         * The outcome: `held`, `sold_out`, `buyer_limit`, `not_open` or `ended`.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** The units that are held; null unless the outcome is `held`. */
+        public readonly ?StockReservation $reservation;
+
+        /** How many units are available after it. */
+        public readonly int $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The answer of Client::takeAll(). If not all the units are held, none is. */
+    final class TakenAll
+    {
+        /**
+         * The outcome; if the take was refused, that of the first stock that refuses.
+         *
+         * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
+         */
+        public readonly string $outcome;
+
+        /** The index of the stock that refuses, from 0; null if none does. */
+        public readonly ?int $refused;
+
+        /**
+         * The units that are held of each stock, in the order given; empty unless the outcome is `held`.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /**
+         * How many units of each stock are available after it, in the order given.
+         *
+         * @var non-empty-list<int>
+         */
+        public readonly array $available;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Units of a stock that are held for a buyer. */
+    final class StockReservation
+    {
+        /** The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed. */
+        public readonly string $id;
+
+        /** How many units. */
+        public readonly int $quantity;
+
+        /** The buyer. */
+        public readonly string $buyer;
+
+        /**
+         * The prizes of the units; empty if the sale has none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        /** When the hold ends, in milliseconds since the epoch by the server's clock. */
+        public readonly int $untilMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** Some reservations of a stock: the answer of Stock::reservations(). */
+    final class StockPage
+    {
+        /**
+         * The reservations, in the order in which they end.
+         *
+         * @var list<StockReservation>
+         */
+        public readonly array $reservations;
+
+        /** The cursor of the next page; null if there is none. */
+        public readonly ?string $next;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /**
+     * The numbers of a sale: the answer of Stock::status(). `available + held + sold` are `quantity`; all 0 if it is
+     * not open.
+     */
+    final class StockStatus
+    {
+        /**
+         * The phase: `not_open`, `open` or `ended`, when holds can still be confirmed.
+         *
+         * @var 'not_open'|'open'|'ended'
+         */
+        public readonly string $phase;
+
+        /** All units there are. */
+        public readonly int $quantity;
+
+        /** Those that can be taken. */
+        public readonly int $available;
+
+        /** Those of reservations that are neither confirmed nor cancelled nor returned. */
+        public readonly int $held;
+
+        /** Those of confirmed reservations. */
+        public readonly int $sold;
+
+        /** How many buyers hold or have bought. */
+        public readonly int $buyers;
+
+        /** The most units of one buyer; null: no limit. */
+        public readonly ?int $perBuyer;
+
+        /**
+         * When takes end, in milliseconds since the epoch by the server's clock, or when it was closed; null: never.
+         */
+        public readonly ?int $endsMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
+    final class LedgerEntry
+    {
+        /** The id to continue reading after. */
+        public readonly string $id;
+
+        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+        public readonly int $number;
+
+        /**
+         * The change: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`.
+         *
+         * @var 'opened'|'restocked'|'held'|'confirmed'|'cancelled'|'expired'|'extended'|'closed'
+         */
+        public readonly string $kind;
+
+        /**
+         * The id of the reservation; null for an opening, a restock and a closing, and for units that expired after the
+         * key of their holds was deleted.
+         */
+        public readonly ?string $reservation;
+
+        /** The buyer; null without a reservation. */
+        public readonly ?string $buyer;
+
+        /** How many units; 0 for a closing. */
+        public readonly int $quantity;
+
+        /** When, in milliseconds since the epoch by the server's clock. */
+        public readonly int $timeMs;
+
+        /** Units available after it. */
+        public readonly int $available;
+
+        /** Units held after it. */
+        public readonly int $held;
+
+        /** Units sold after it. */
+        public readonly int $sold;
+
+        /**
+         * The prizes of what was held or confirmed; empty if the sale has none.
+         *
+         * @var list<non-empty-string>
+         */
+        public readonly array $prizes;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** The answer of Once::claim(). */
+    final class Claimed
+    {
+        /** Whether this caller is the first. */
+        public readonly bool $first;
+
+        /** The value of the first caller; null if there is none, or no result yet. */
+        public readonly ?string $value;
+
+        /** Whether a function is running for the id, without a result yet. */
+        public readonly bool $running;
+
+        /** How many milliseconds are left until the claim ends, or the lease of the running function. */
+        public readonly int $remainingMs;
+
+        /** How many milliseconds ago it was claimed. */
+        public readonly int $ageMs;
+
+        private function __construct()
+        {
+        }
+    }
+
+    /** A value that Cache::peek() found. */
     final class Seen
     {
         /** The value; null if it is known that there is none. */
@@ -1589,6 +1749,7 @@ namespace Quotalock {
         /** Whether it is not fresh any more. */
         public readonly bool $stale;
 
+        /** How old it is in milliseconds. */
         public readonly int $ageMs;
 
         private function __construct()
@@ -1596,13 +1757,13 @@ namespace Quotalock {
         }
     }
 
-    /** Who holds a lock, and who waits. */
+    /** The holders of a lock and how many callers wait for it: the answer of Lock::inspect(). */
     final class Inspection
     {
         /** The last fencing token given; 0 if none is remembered. */
         public readonly int $token;
 
-        /** How many wait. */
+        /** How many wait, as the server knows it: one of each process. */
         public readonly int $waiters;
 
         /**
@@ -1623,10 +1784,10 @@ namespace Quotalock {
     /** A holder of a lock. */
     final class Holder
     {
-        /** The host it runs on; empty if it did not say. */
+        /** The host it runs on; empty if it is not known. */
         public readonly string $host;
 
-        /** Its process there; 0 if it did not say. */
+        /** Its process there; 0 if it is not known. */
         public readonly int $pid;
 
         /** The label that it gave. */
@@ -1641,7 +1802,7 @@ namespace Quotalock {
         /** When it was granted, in milliseconds since the epoch by the server's clock. */
         public readonly int $sinceMs;
 
-        /** When it ends, by the same clock. */
+        /** When it ends unless it is renewed, by the same clock. */
         public readonly int $untilMs;
 
         private function __construct()
@@ -1649,7 +1810,7 @@ namespace Quotalock {
         }
     }
 
-    /** What one rule of a policy says. */
+    /** The answer of one rule of a policy. */
     final class RuleDecision
     {
         /** Whether this rule admits by itself. */
@@ -1658,13 +1819,13 @@ namespace Quotalock {
         /** The most that this rule admits at once: its capacity. */
         public readonly int $limit;
 
-        /** What this rule would let be consumed now. */
+        /** How much this rule would let be consumed now. */
         public readonly int $remaining;
 
-        /** When this rule would admit the same call: 0 now, null never. */
+        /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
         public readonly ?int $retryAfterMs;
 
-        /** When this rule is as new. */
+        /** After how many milliseconds this rule is as new. */
         public readonly int $resetAfterMs;
 
         /**
@@ -1677,9 +1838,10 @@ namespace Quotalock {
         /** How much this rule admits per period. */
         public readonly int $quota;
 
+        /** The period in milliseconds. */
         public readonly int $periodMs;
 
-        /** The most that this rule admits at once: the quota, but for a token bucket that says another capacity. */
+        /** The most that this rule admits at once: the quota, except for a token bucket with another capacity. */
         public readonly int $capacity;
 
         private function __construct()
@@ -1687,31 +1849,37 @@ namespace Quotalock {
         }
     }
 
-    /** One rule of a policy. */
+    /** One rule of a policy: at most `$limit` per `$periodMs`. */
     final class Rule
     {
+        /** The amount per period. */
         public readonly int $limit;
 
+        /** The period in milliseconds. */
         public readonly int $periodMs;
 
+        /** How the rule counts, such as `fixed-window`. */
         public readonly string $algorithm;
 
         /** The most that may be consumed at once: the limit, unless another capacity was given. */
         public readonly int $capacity;
 
         /**
-         * @param int<1, 4503599627370496> $limit the amount per period
-         * @param int<1, 3153600000000> $periodMs
-         * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm
-         * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most at once; null is the limit
-         * @throws InvalidArgumentException
-         * @throws InvalidPolicyException
+         * @param int<1, 4503599627370496> $limit the amount per period (1 to 2^52)
+         * @param int<1, 3153600000000> $periodMs the period, in whole milliseconds (1 ms to 36,500 days)
+         * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm how the rule
+         *     counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:
+         *     `fixed-window`)
+         * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most that may be consumed at once
+         *     (1 to 2^52; default: null, the limit)
+         * @throws InvalidArgumentException for an argument that is not a number
+         * @throws InvalidPolicyException for a number out of these bounds
          */
         public function __construct(
             int $limit,
             int $periodMs,
             string $algorithm = 'fixed-window',
-            ?int $capacity = null,
+            ?int $capacity = null
         ) {
         }
     }
@@ -1724,9 +1892,10 @@ namespace Quotalock {
         }
 
         /**
-         * Sets the time, in microseconds since the epoch, at which every later call of this client is decided, also on
-         * a real server; null goes back to the server's clock. It holds for all client objects that share these
-         * settings: give the client of a test a prefix of its own.
+         * Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client
+         * is decided, also on a real server; null goes back to the server's clock. Other clients of the same server or
+         * memory keep theirs. It holds for all client objects that share these settings: give the client of a test a
+         * prefix of its own.
          *
          * @param int<100000000000000, 4503599627370496>|null $micros
          */
@@ -1745,16 +1914,17 @@ namespace Quotalock {
         }
 
         /**
-         * Replaces what stands at a raw Redis key.
+         * Replaces the value at a raw Redis key: `string` puts the value without a TTL, `list` a list of another
+         * program, `persist` removes the TTL of what is there.
          *
-         * @param 'string'|'list'|'persist' $kind a raw string without a TTL, a list, or nothing but the end of the TTL
+         * @param 'string'|'list'|'persist' $kind
          */
         public static function put(Client $client, string $redisKey, string $kind, string $value): bool
         {
         }
 
         /**
-         * Reads what stands at a raw Redis key; null if there is no key. `ttlMs` is null if it has no TTL.
+         * Reads the value at a raw Redis key, and the milliseconds until it expires (null: no TTL); null without a key.
          *
          * @return array{value: string, ttlMs: int|null}|null
          */
@@ -1764,33 +1934,77 @@ namespace Quotalock {
     }
 
     /**
+     * Whether the key is admitted, charged if so: limits in one line, with the client that the ini settings and the
+     * environment describe.
+     *
+     * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+     * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
+     *     `10/minute;100/hour`
+     * @param int<0, 4503599627370496> $cost
+     * @throws QuotalockException whatever the error is
+     */
+    function limit(string $name, \Stringable|string|int $key, Rule|array|string $policy, int $cost = 1): bool
+    {
+    }
+
+    /**
+     * Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
+     * it survives the loss of the others. Does not ask Redis. The handle works for as long as all the clients are open.
+     *
+     * Each server has a twentieth of the `$ttlMs` to answer. Waiters ask again every 10 to 50 ms. A server that was
+     * started less than a ttl ago and keeps no append-only file has no vote.
+     *
+     * The other options are those of Client::lock().
+     *
+     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each of a server of its own
+     * @param non-empty-string $name 1 to 1,024 bytes of anything
+     * @param int<10, 604800000> $ttlMs
+     * @param int<0, 3153600000000> $waitMs
+     * @param int<0, 4503599627370496> $tokenAbove
+     * @throws InvalidArgumentException as Client::lock(), for too few or too many clients, and for one that is given
+     *     twice
+     */
+    function quorum_lock(
+        array $clients,
+        string $name,
+        int $ttlMs = 30000,
+        int $waitMs = 0,
+        int $tokenAbove = 0,
+        string $label = ''
+    ): Lock {
+    }
+
+    /**
      * The address of the client that sent a request, as a text to be used as a key.
      *
      * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-     * trusted is the client's: what stands further left was written by that client. What is no address ends the
-     * reading; then it is that of the proxy which sent it. An IPv6 address stands for its network, such as
-     * `2001:db8:1:2::/64`.
+     * trusted is the client's: what stands further left was written by that client. An entry that is not an address
+     * ends the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network,
+     * such as `2001:db8:1:2::/64`.
      *
-     * @param string|null $peer the address of the socket (`$_SERVER['REMOTE_ADDR']`); null or empty for a Unix socket
-     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded`, or one for each line
-     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), `loopback`, `private` and `unix`
+     * @param string|null $peer the address of the socket; null or an empty text is a Unix socket. On the web it is
+     *     `$_SERVER['REMOTE_ADDR']`
+     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for
+     *     each line of it
+     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private`
+     *     and `unix`
      * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address
-     *     itself
-     * @throws InvalidArgumentException for what is no address or network, and if there is no address at all: a Unix
-     *     socket, and nothing in the header
+     *     itself (32 to 128; default: 64)
+     * @throws InvalidArgumentException for an invalid address or network, for one that contains all addresses, and if
+     *     there is no address at all: a Unix socket, and nothing in the header
      */
     function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
     {
     }
 
     /**
-     * What was counted until now, by this process and those that count with it: the workers of php-fpm, or all who
-     * name the same `ratelimit.metrics_file`. Empty where the environment says `QUOTALOCK_METRICS=off`.
+     * The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
      *
-     * An array for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind`, and
-     * `samples`: each with `labels` and a `value`; of a histogram in place of that `buckets` (pairs of a bound in
-     * seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. What never
-     * happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+     * Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
+     * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of
+     * a bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`.
+     * Metrics that were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and
+     * servers. The workers of php-fpm count together, and all processes that name the same `ratelimit.metrics_file`.
      *
      * @return list<array{name: string, help: string, kind: 'counter'|'gauge'|'histogram', samples: list<array{
      *     labels: array<string, string>, value?: int, buckets?: list<array{float, int}>, sum?: float, count?: int}>}>
@@ -1803,58 +2017,19 @@ namespace Quotalock {
     function prometheus(): string
     {
     }
-
-    /**
-     * Whether the key is admitted, charged if so: one line, with the client that the ini settings and the environment
-     * describe.
-     *
-     * @param non-empty-string $name
-     * @param Rule|non-empty-list<Rule>|non-empty-string $policy such as `10/minute;100/hour`
-     * @param int<0, 4503599627370496> $cost
-     * @throws Exception\QuotalockException
-     */
-    function limit(string $name, \Stringable|string|int $key, Rule|array|string $policy, int $cost = 1): bool
-    {
-    }
-
-    /**
-     * Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
-     * it survives the loss of the others. Nothing is asked before Lock::acquire(). The handle works for as long as all
-     * the clients are open.
-     *
-     * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started
-     * less than a ttl ago and keeps no append-only file has no vote.
-     *
-     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each of a server of its own
-     * @param non-empty-string $name any bytes, at most 1 KiB
-     * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended
-     * @param int<0, 3153600000000> $waitMs how long Lock::acquire() and Lock::run() wait unless you say otherwise
-     * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this
-     * @param string $label what Holder::$label shows of this holder: at most 128 bytes of UTF-8, no line breaks
-     * @throws InvalidArgumentException
-     */
-    function quorum_lock(
-        array $clients,
-        string $name,
-        int $ttlMs = 30000,
-        int $waitMs = 0,
-        int $tokenAbove = 0,
-        string $label = ''
-    ): Lock {
-    }
 }
 
 namespace Quotalock\Exception {
     use Quotalock\Decision;
 
-    /** Everything that this extension throws, but for the TypeErrors of PHP. */
+    /** The interface of all that this extension throws, except for the TypeErrors of PHP. */
     interface QuotalockException extends \Throwable
     {
         /** The stable code, the same in every language: `invalid_argument`, `unavailable`, ... */
         public function getErrorCode(): string;
     }
 
-    /** A value that can never be right: an empty key, a negative cost, an invalid URL. */
+    /** A value that is never valid: an empty key, a negative cost, an invalid URL. */
     final class InvalidArgumentException extends \InvalidArgumentException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -1870,7 +2045,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** Redis could not be reached, went away, or refused to work for now. */
+    /** Redis could not be reached, closed the connection, or refused to work for now. */
     final class UnavailableException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -1925,7 +2100,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** A lock was not acquired in time. */
+    /** A lock was not acquired in time. The message names the holder. */
     final class NotAcquiredException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -1933,7 +2108,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** A lock was lost. */
+    /** A lock was lost, or is not held. */
     final class LostException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

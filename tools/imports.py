@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Finds circles among imports: `imports.py` fails, naming the edges, when one appears.
 
-The core is held to floors: its folders (a module at the top of `core/src` is one) must not import each other in a
-circle. In bindings, where there are no folders, the same goes for files; `HOUSES` lists the places.
+No file may import another that imports it in turn, not even through others; `HOUSES` lists the places.
 `imports.py --graph` prints every import, from the top floor down. What only tests import does not count. A folder given
 as the last word is looked at in place of this checkout.
 """
@@ -15,7 +14,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Edge:
-    """One import: which room needs which other, and where that stands."""
+    """One import: which file needs which other, and where that stands."""
 
     source: str
     target: str
@@ -32,7 +30,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class House:
-    """Sources whose rooms must not stand in a circle."""
+    """Sources whose files must not import each other in a circle."""
 
     name: str
     edges: list[Edge]
@@ -40,17 +38,17 @@ class House:
 
 def houses(root: Path) -> Iterator[House]:
     """What is looked at below a checkout."""
-    for folder, read, unit in HOUSES:
-        yield House(f"{folder}, {unit}", list(read(root, root / folder)))
+    for folder, read in HOUSES:
+        yield House(folder, list(read(root, root / folder)))
 
 
 # Rust
 
 
-def rust(root: Path, src: Path, *, folders: bool) -> Iterator[Edge]:
-    """The imports between the modules of a crate, taken together by folder or one by one.
+def rust(root: Path, src: Path) -> Iterator[Edge]:
+    """The imports between the modules of a crate.
 
-    The root of the crate is no room: what is imported from there counts as imported from where the root has it from.
+    The root of the crate is left out: what is imported from there counts as imported from where the root has it from.
     """
     modules = {module_of(path.relative_to(src)): path for path in sorted(src.rglob("*.rs")) if not is_test(path)}
     exported = dict(exports(plain(modules[()]), modules))
@@ -62,9 +60,8 @@ def rust(root: Path, src: Path, *, folders: bool) -> Iterator[Edge]:
             found = next((place[:n] for n in range(len(place), 0, -1) if place[:n] in modules), None)
             if found is None:
                 continue
-            a, b = (module[0], found[0]) if folders else ("::".join(module), "::".join(found))
-            if a != b:
-                yield Edge(a, b, f"{path.relative_to(root)}:{line}")
+            if found != module:
+                yield Edge("::".join(module), "::".join(found), f"{path.relative_to(root)}:{line}")
 
 
 def is_test(path: Path) -> bool:
@@ -73,9 +70,9 @@ def is_test(path: Path) -> bool:
 
 
 def module_of(path: Path) -> tuple[str, ...]:
-    """The path of the module that a file defines; of `lib.rs` none."""
+    """The path of the module that a file defines; of the root of a crate none."""
     parts = path.with_suffix("").parts
-    return parts[:-1] if parts[-1] in ("mod", "lib") else parts
+    return parts[:-1] if parts[-1] == "mod" or parts in (("lib",), ("main",)) else parts
 
 
 def plain(path: Path) -> str:
@@ -206,7 +203,7 @@ def javascript(root: Path, src: Path) -> Iterator[Edge]:
 
 
 def circles(edges: list[Edge]) -> list[set[str]]:
-    """The sets of rooms that import each other in a circle (Tarjan's strongly connected components)."""
+    """The sets of files that import each other in a circle (Tarjan's strongly connected components)."""
     out: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
         out[edge.source].add(edge.target)
@@ -215,29 +212,29 @@ def circles(edges: list[Edge]) -> list[set[str]]:
     stack: list[str] = []
     found: list[set[str]] = []
 
-    def visit(room: str) -> None:
-        index[room] = low[room] = len(index)
-        stack.append(room)
-        for other in sorted(out[room]):
+    def visit(file: str) -> None:
+        index[file] = low[file] = len(index)
+        stack.append(file)
+        for other in sorted(out[file]):
             if other not in index:
                 visit(other)
-                low[room] = min(low[room], low[other])
+                low[file] = min(low[file], low[other])
             elif other in stack:
-                low[room] = min(low[room], index[other])
-        if low[room] == index[room]:
-            circle = set(stack[stack.index(room) :])
-            del stack[stack.index(room) :]
+                low[file] = min(low[file], index[other])
+        if low[file] == index[file]:
+            circle = set(stack[stack.index(file) :])
+            del stack[stack.index(file) :]
             if len(circle) > 1:
                 found.append(circle)
 
-    for room in sorted(out):
-        if room not in index:
-            visit(room)
+    for file in sorted(out):
+        if file not in index:
+            visit(file)
     return found
 
 
 def floors(edges: list[Edge]) -> dict[str, int]:
-    """How high each room stands: one above the highest that it imports. Rooms in a circle stand at 0."""
+    """How high each file stands: one above the highest that it imports. Files in a circle stand at 0."""
     stuck = set().union(*circles(edges))
     out: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
@@ -245,24 +242,25 @@ def floors(edges: list[Edge]) -> dict[str, int]:
         out[edge.target] |= set()
     height: dict[str, int] = dict.fromkeys(stuck, 0)
 
-    def visit(room: str) -> int:
-        if room not in height:
-            height[room] = 1 + max((visit(other) for other in out[room]), default=0)
-        return height[room]
+    def visit(file: str) -> int:
+        if file not in height:
+            height[file] = 1 + max((visit(other) for other in out[file]), default=0)
+        return height[file]
 
-    for room in out:
-        visit(room)
+    for file in out:
+        visit(file)
     return height
 
 
-# Where imports are looked at: the folder, who reads them, and the rooms.
-HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]], str]] = [
-    ("core/src", partial(rust, folders=True), "folders"),
-    ("bindings-php/src", partial(rust, folders=False), "files"),
-    ("bindings-python/src", partial(rust, folders=False), "files"),
-    ("bindings-python/python", python, "files"),
-    ("bindings-node/lib", javascript, "files"),
-    ("bindings-node/src", partial(rust, folders=False), "files"),
+# Where imports are looked at: the folder, and who reads them.
+HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]]]] = [
+    ("core/src", rust),
+    ("cli/src", rust),
+    ("bindings-php/src", rust),
+    ("bindings-python/src", rust),
+    ("bindings-python/python", python),
+    ("bindings-node/lib", javascript),
+    ("bindings-node/src", rust),
 ]
 
 
@@ -274,9 +272,9 @@ def main(arguments: list[str]) -> int:
         if "--graph" in arguments:
             height = floors(house.edges)
             print(f"{house.name}:")
-            for room in sorted(height, key=lambda room: (-height[room], room)):
-                below = sorted({edge.target for edge in house.edges if edge.source == room})
-                print(f"  {height[room]:2} {room}" + (f" -> {', '.join(below)}" if below else ""))
+            for file in sorted(height, key=lambda file: (-height[file], file)):
+                below = sorted({edge.target for edge in house.edges if edge.source == file})
+                print(f"  {height[file]:2} {file}" + (f" -> {', '.join(below)}" if below else ""))
         for circle in circles(house.edges):
             failed = 1
             print(f"{house.name}: these import each other in a circle: {', '.join(sorted(circle))}", file=sys.stderr)

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::driver::{self, Next, Step};
+use quotalock::driver::{self, LoadCall, LoadStep};
 use quotalock::{Answer, Code, Error, Op};
 
 use crate::error::{Result, thrown};
@@ -14,7 +14,7 @@ use crate::look::{Look, Shared, locked};
 #[napi]
 pub struct Loading {
     pub(crate) core: Shared,
-    step: Option<Step>,
+    step: Option<LoadCall>,
     /// The calls that end the load.
     ends: Vec<Option<Op<bool>>>,
 }
@@ -35,14 +35,14 @@ impl Loading {
     pub fn next(&mut self) -> Result<Todo> {
         let next = locked(&self.core).next().map_err(thrown)?;
         Ok(match next {
-            Next::Do(step) => {
+            LoadStep::Do(step) => {
                 self.step = Some(step);
                 Todo { values: None, missing: None }
             }
-            Next::Load(places) => {
+            LoadStep::Load(places) => {
                 Todo { values: None, missing: Some(places.into_iter().map(|at| at as u32).collect()) }
             }
-            Next::Done(values) => {
+            LoadStep::Done(values) => {
                 // Others may have the bytes too: they are copied only if so.
                 let bytes = |value: driver::Value| value.map(|value| Arc::unwrap_or_clone(value).into());
                 Todo { values: Some(values.into_iter().map(bytes).collect()), missing: None }
@@ -89,8 +89,8 @@ impl Loading {
     /// What is to be carried out.
     pub fn look(&mut self) -> quotalock::Result<Look> {
         match self.step.take() {
-            Some(Step::Get(getting)) => Ok(Look::One(getting, self.core.clone())),
-            Some(Step::Look(looking)) => Ok(Look::Several(looking, self.core.clone())),
+            Some(LoadCall::Get(getting)) => Ok(Look::One(getting, self.core.clone())),
+            Some(LoadCall::Look(looking)) => Ok(Look::Several(looking, self.core.clone())),
             _ => Err(nothing()),
         }
     }
@@ -100,8 +100,8 @@ impl Loading {
         self.ends.get_mut(place as usize).and_then(Option::take).map(Op::erased).ok_or_else(nothing)
     }
 
-    fn end(&mut self, step: Step) -> u32 {
-        self.ends = if let Step::End(calls) = step { calls.into_iter().map(Some).collect() } else { Vec::new() };
+    fn end(&mut self, step: LoadCall) -> u32 {
+        self.ends = if let LoadCall::End(calls) = step { calls.into_iter().map(Some).collect() } else { Vec::new() };
         self.ends.len() as u32
     }
 }

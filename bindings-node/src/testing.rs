@@ -3,7 +3,7 @@
 use napi::Env;
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 
 use crate::channel::Channel;
 use crate::client::Client;
@@ -30,7 +30,7 @@ impl Channel {
         kind: String,
         value: BufferSlice,
     ) -> Result<()> {
-        let kind = Kind::parse(&kind).map_err(thrown)?;
+        let kind = TestValueKind::parse(&kind).map_err(thrown)?;
         self.submit_now(env, id, testing::put(&client.inner, &redis_key, kind, &value).erased());
         Ok(())
     }

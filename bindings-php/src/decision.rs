@@ -14,7 +14,6 @@ use quotalock::{ALGORITHMS, CombinedDecision, Decision, RuleDecision, Source};
 use crate::http;
 use crate::property::{self, Type, bool, int, maybe, milliseconds};
 use crate::record::{Field, Method, Record, Recorded, Shown, list, table};
-use crate::spare;
 
 const DECISION_FIELDS: [Field<Decision>; 11] = [
     ("name", Type::Text, |d| property::text(&*d.name)),
@@ -50,23 +49,11 @@ impl Recorded for Decision {
 
 #[inline(always)]
 fn decision<const GIVEN: usize>(given: [Zval; GIVEN], decision: &Decision) -> ZBox<ZendObject> {
-    let mut object = DECISION.object(given, &DECISION_FIELDS, decision);
-    object.handlers = spare::handlers();
-    object
+    DECISION.object(given, &DECISION_FIELDS, decision)
 }
 
-#[inline(always)]
 fn rules(of: &Decision) -> Zval {
-    let rules = &of.rules[..];
-    let kept = if let [rule] = rules { spare::take().map(|spare| (rule, spare)) } else { None };
-    property::array(match kept {
-        Some((rule, spare)) => {
-            // SAFETY: the lists that are kept are of decisions, which have such objects in them, and nobody has this one.
-            unsafe { RULE_DECISION.rewrite(spare.object(), &RULE_DECISION_FIELDS, rule) };
-            spare.into_list()
-        }
-        None => table(rules, Recorded::shown),
-    })
+    property::array(table(&of.rules, Recorded::shown))
 }
 
 /// The PHP object of what a limiter decided, and whether it decided anything.
@@ -170,18 +157,18 @@ impl Recorded for RuleDecision {
 }
 
 /// A text that many decisions carry, made once at start-up.
-type Made = AtomicPtr<ZendStr>;
+type SharedText = AtomicPtr<ZendStr>;
 
 /// The texts of sources and algorithms, in the order of [`Source::ALL`] and [`ALGORITHMS`].
-static SOURCES: [Made; Source::ALL.len()] = [const { Made::new(std::ptr::null_mut()) }; Source::ALL.len()];
-static NAMES: [Made; ALGORITHMS.len()] = [const { Made::new(std::ptr::null_mut()) }; ALGORITHMS.len()];
+static SOURCES: [SharedText; Source::ALL.len()] = [const { SharedText::new(std::ptr::null_mut()) }; Source::ALL.len()];
+static NAMES: [SharedText; ALGORITHMS.len()] = [const { SharedText::new(std::ptr::null_mut()) }; ALGORITHMS.len()];
 
 /// Registers the classes.
 pub fn register() -> Result<()> {
     RULE_DECISION.register()?;
     DECISION.register()?;
     COMBINED_DECISION.register()?;
-    let make = |made: &Made, text| made.store(ZendStr::new_interned(text, true).into_raw(), Ordering::Release);
+    let make = |made: &SharedText, text| made.store(ZendStr::new_interned(text, true).into_raw(), Ordering::Release);
     SOURCES.iter().zip(Source::ALL).for_each(|(made, source)| make(made, source.as_str()));
     NAMES.iter().zip(ALGORITHMS).for_each(|(made, algorithm)| make(made, algorithm.name()));
     Ok(())
@@ -199,7 +186,7 @@ fn algorithm(name: &'static str) -> Zval {
 
 /// The text, as it was made if it was.
 #[inline(always)]
-fn shared<T>(text: &str, made: Option<(&Made, T)>) -> Zval {
+fn shared<T>(text: &str, made: Option<(&SharedText, T)>) -> Zval {
     let made = made.map_or(std::ptr::null_mut(), |(made, _)| made.load(Ordering::Acquire));
     // An interned string is shared without counting.
     let (text, kind) = match made.is_null() {

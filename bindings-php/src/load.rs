@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ext_php_rs::ffi::zend_class_entry;
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ExecutorGlobals;
-use quotalock::driver::{Loading, Next, Value};
+use quotalock::driver::{LoadStep, Loading, Value};
 use quotalock::{Cache, Getting, convert};
 
 use crate::argument::{Int, Maybe};
@@ -30,7 +30,7 @@ unsafe extern "C" {
     ) -> *mut Zval;
 }
 
-type Made<T> = Result<T, Stop>;
+type LoadResult<T> = Result<T, Stop>;
 
 /// How long a caller waits for what another one makes, the third argument; the core knows, if nobody says.
 pub fn patience(wait: Maybe<Int>) -> Outcome<Option<Duration>> {
@@ -47,7 +47,7 @@ pub enum Form {
 }
 
 impl Form {
-    fn read(self, value: Zval) -> Made<Zval> {
+    fn read(self, value: Zval) -> LoadResult<Zval> {
         /// `JSON_THROW_ON_ERROR`
         const FLAGS: i64 = 1 << 22;
         /// For PHP a scalar within is one more.
@@ -63,7 +63,7 @@ impl Form {
 
     /// The value to store of what a loader returned. PHP writes nothing deeper than other languages do, and no half of a surrogate
     /// pair.
-    fn write(self, returned: &Zval) -> Made<Option<Vec<u8>>> {
+    fn write(self, returned: &Zval) -> LoadResult<Option<Vec<u8>>> {
         /// `JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_PRESERVE_ZERO_FRACTION | JSON_THROW_ON_ERROR`
         const FLAGS: i64 = 1 << 6 | 1 << 8 | 1 << 10 | 1 << 22;
         match self {
@@ -81,7 +81,7 @@ fn number(value: i64) -> Zval {
 }
 
 /// The bytes of a string or null.
-fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
+fn bytes(value: &Zval) -> LoadResult<Option<Vec<u8>>> {
     let value = value.dereference();
     if value.is_null() {
         return Ok(None);
@@ -91,7 +91,7 @@ fn bytes(value: &Zval) -> Made<Option<Vec<u8>>> {
 }
 
 /// Calls a function of PHP code.
-fn call(function: &Zval, arguments: &[Zval]) -> Made<Zval> {
+fn call(function: &Zval, arguments: &[Zval]) -> LoadResult<Zval> {
     match callback::call(function, arguments) {
         Ended::Returned(value) => Ok(value),
         Ended::Threw => Err(Problem::Thrown.into()),
@@ -100,19 +100,19 @@ fn call(function: &Zval, arguments: &[Zval]) -> Made<Zval> {
 }
 
 /// Calls a function of PHP's by its name.
-fn called(name: &str, arguments: &[Zval]) -> Made<Zval> {
+fn called(name: &str, arguments: &[Zval]) -> LoadResult<Zval> {
     call(&text(name), arguments)
 }
 
 /// Gets what the function makes, or another caller made.
-pub fn one(getting: Getting, function: &Zval, form: Form) -> Made<Zval> {
+pub fn one(getting: Getting, function: &Zval, form: Form) -> LoadResult<Zval> {
     // To all callers it is the same, whoever made it.
     let values = load(getting.into(), |_| Ok(vec![form.write(&call(function, &[])?)?]))?;
     form.read(seen::value(values.first().and_then(Option::as_ref)))
 }
 
 /// Gets several keys; the function makes those that nobody made or makes. The answer is an array by the keys.
-pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Duration>) -> Made<Zval> {
+pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Duration>) -> LoadResult<Zval> {
     let getting = cache.get_many(&keys.iter().map(Vec::as_slice).collect::<Vec<_>>(), wait)?;
     let values = load(getting.into(), |missing| {
         let returned = call(function, &[list(missing, |at| text(&keys[*at]))])?;
@@ -138,12 +138,12 @@ pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Dur
 }
 
 /// Goes through a load: `make` makes values for those of the keys that are this caller's to load.
-fn load(mut loading: Loading, make: impl Fn(&[usize]) -> Made<Vec<Option<Vec<u8>>>>) -> Made<Vec<Value>> {
+fn load(mut loading: Loading, make: impl Fn(&[usize]) -> LoadResult<Vec<Option<Vec<u8>>>>) -> LoadResult<Vec<Value>> {
     loop {
         let (step, grace) = match loading.next()? {
-            Next::Done(values) => return Ok(values),
-            Next::Do(step) => (step, Duration::ZERO),
-            Next::Load(missing) => match make(&missing) {
+            LoadStep::Done(values) => return Ok(values),
+            LoadStep::Do(step) => (step, Duration::ZERO),
+            LoadStep::Load(missing) => match make(&missing) {
                 Ok(made) => (loading.loaded(made), GRACE),
                 Err(stop) => {
                     let step = loading.failed(reason(&stop).as_deref());

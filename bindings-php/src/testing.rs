@@ -6,7 +6,7 @@ use ext_php_rs::flags::DataType;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::{ZendClassObject, ZendHashTable, Zval};
 use quotalock::testing::Stored;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 
 use crate::argument::{Int, Maybe, Text};
 use crate::call;
@@ -36,7 +36,7 @@ impl Testing {
     /// Replaces what stands at a raw Redis key.
     pub fn put(client: &ZendClassObject<Client>, redisKey: Text, kind: Text, value: Text) -> Outcome<bool> {
         let op = {
-            let kind = Kind::parse(&kind.utf8(3, "kind")?)?;
+            let kind = TestValueKind::parse(&kind.utf8(3, "kind")?)?;
             testing::put(client.handle().shared()?.core(), &redisKey.bytes(2)?, kind, &value.bytes(4)?)
         };
         call::run(op)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use quotalock::driver::{LoopLink, Sink, Step};
+use quotalock::driver::{LoadCall, LoopLink, Sink};
 use quotalock::{Answer, Lock, Op};
 
 use crate::call::call;
@@ -21,17 +21,19 @@ impl LoopDriver {
     }
 
     /// Does a step of a load, and returns the future of its end.
-    pub fn carry(slf: &Bound<'_, Self>, step: Step, loading: Shared) -> PyResult<Py<PyAny>> {
+    pub fn carry(slf: &Bound<'_, Self>, step: LoadCall, loading: Shared) -> PyResult<Py<PyAny>> {
         match step {
-            Step::Get(mut getting) => LoopDriver::ask(slf, false, [(getting.ask(), About::Gets(getting, loading))]),
-            Step::Look(mut looking) => LoopDriver::ask(slf, false, [(looking.ask(), About::Looks(looking, loading))]),
-            Step::End(calls) if calls.is_empty() => {
+            LoadCall::Get(mut getting) => LoopDriver::ask(slf, false, [(getting.ask(), About::Gets(getting, loading))]),
+            LoadCall::Look(mut looking) => {
+                LoopDriver::ask(slf, false, [(looking.ask(), About::Looks(looking, loading))])
+            }
+            LoadCall::End(calls) if calls.is_empty() => {
                 lock(&loading).on_ended(None);
                 let future = call(slf.get().create_future.bind(slf.py()), [])?.unbind();
                 resolve(slf.py(), vec![(future.clone_ref(slf.py()), Outcome::Carried)]);
                 Ok(future)
             }
-            Step::End(calls) => {
+            LoadCall::End(calls) => {
                 let ends = Arc::new(Ends::new(calls.len(), loading));
                 let end = |(at, op): (usize, Op<bool>)| (op.erased(), About::Ends(ends.clone(), at));
                 LoopDriver::ask(slf, false, calls.into_iter().enumerate().map(end))

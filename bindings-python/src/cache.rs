@@ -18,7 +18,7 @@ use crate::loading::{self, value};
 use crate::loop_loading::Loading;
 
 /// The options as they were given.
-struct Given<'a, 'py> {
+struct CacheArguments<'a, 'py> {
     fresh: Maybe<'a, 'py>,
     stale: Maybe<'a, 'py>,
     lease: Maybe<'a, 'py>,
@@ -28,7 +28,7 @@ struct Given<'a, 'py> {
     when_away: &'a str,
 }
 
-impl Given<'_, '_> {
+impl CacheArguments<'_, '_> {
     fn read(self, py: Python<'_>) -> PyResult<CacheOptions> {
         let mut options = CacheOptions::default();
         durations([
@@ -88,7 +88,7 @@ impl Client {
         beta: Maybe<'_, '_>,
         when_away: Word<'_>,
     ) -> PyResult<Cache> {
-        let given = Given { fresh, stale, lease, negative, error_ttl, beta, when_away: &when_away.0 };
+        let given = CacheArguments { fresh, stale, lease, negative, error_ttl, beta, when_away: &when_away.0 };
         let core = self.core().cache(name.0, given.read(py)?).map_err(|error| raised(py, &error))?;
         Ok(Cache { core, carrier: self.carrier().clone(), name: name.0.to_owned() })
     }

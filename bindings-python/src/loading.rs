@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping};
-use quotalock::driver::{Loading, Next, Step, Value};
+use quotalock::driver::{LoadCall, LoadStep, Loading, Value};
 use quotalock::{Getting, GettingMany};
 
 use crate::argument::{kind, octets, shown};
@@ -51,14 +51,14 @@ pub fn get_many<'py>(
 fn run(py: Python<'_>, mut loading: Loading, make: impl Fn(&[usize]) -> PyResult<Vec<Loaded>>) -> PyResult<Vec<Value>> {
     loop {
         let (step, failed) = match loading.next().map_err(|error| raised(py, &error))? {
-            Next::Done(values) => return Ok(values),
-            Next::Do(step) => (step, None),
-            Next::Load(missing) => match make(&missing) {
+            LoadStep::Done(values) => return Ok(values),
+            LoadStep::Do(step) => (step, None),
+            LoadStep::Load(missing) => match make(&missing) {
                 Ok(made) => (loading.loaded(made), None),
                 Err(error) => (loading.failed(reason(py, &error).as_deref()), Some(error)),
             },
         };
-        let may_wait = matches!(step, Step::Get(_));
+        let may_wait = matches!(step, LoadCall::Get(_));
         let done = interruptibly(py, may_wait, move |interrupted| {
             loading.run_among_threads(step, interrupted);
             loading

@@ -16,7 +16,7 @@ use crate::ending::enter;
 use crate::error::raised;
 use crate::hook::Hook;
 use crate::interruption::interruptibly;
-use crate::lock_options::Given;
+use crate::lock_options::LockArguments;
 use crate::loss::Loss;
 use crate::unkept::warn;
 
@@ -39,7 +39,7 @@ impl Lock {
     pub fn new<'c>(
         client: impl FnOnce() -> &'c Client,
         names: Bound<'_, PyTuple>,
-        Given { options, wait, weight }: Given,
+        LockArguments { options, wait, weight }: LockArguments,
         make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
     ) -> PyResult<Lock> {
         let items: Vec<_> = names.iter().collect();

@@ -29,9 +29,9 @@ impl Maker {
     pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "token_above", "label"]);
 
     /// Reads the options as they were given, by position and by name.
-    pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Given> {
+    pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<LockArguments> {
         let Maker(function, before, options) = self;
-        let mut read = Given { options: LockOptions::default(), wait: Duration::ZERO, weight: 1 };
+        let mut read = LockArguments { options: LockOptions::default(), wait: Duration::ZERO, weight: 1 };
         if given.len() > options.len() {
             // Python counts the object of a method too.
             let own = before + usize::from(function.contains('.'));
@@ -57,7 +57,7 @@ impl Maker {
 }
 
 /// The options as they were given.
-pub struct Given {
+pub struct LockArguments {
     pub options: LockOptions,
     /// How long an acquisition waits.
     pub wait: Duration,
@@ -65,9 +65,9 @@ pub struct Given {
     pub weight: u64,
 }
 
-impl Given {
+impl LockArguments {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Given { options, wait, weight } = self;
+        let LockArguments { options, wait, weight } = self;
         // None is what was left out, where it is no value.
         let is_given = !value.is_none();
         let whole = || whole(name, value.as_borrowed());

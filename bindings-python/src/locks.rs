@@ -9,7 +9,7 @@ use crate::argument::{Word, kind, list, octets, shown, whole};
 use crate::client::Client;
 use crate::error::raised;
 use crate::lock::Lock;
-use crate::lock_options::{Given, Maker, Named};
+use crate::lock_options::{LockArguments, Maker, Named};
 
 #[pymethods]
 impl Client {
@@ -91,7 +91,7 @@ impl Client {
     fn handle(
         &self,
         names: Bound<'_, PyTuple>,
-        given: Given,
+        given: LockArguments,
         make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
     ) -> PyResult<Lock> {
         Lock::new(|| self, names, given, make)

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quotalock::driver::{self, Next, Step};
+use quotalock::driver::{self, LoadCall, LoadStep};
 
 use crate::argument::Word;
 use crate::error::raised;
@@ -19,7 +19,7 @@ pub type Shared = Arc<Mutex<driver::Loading>>;
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct Loading {
     core: Shared,
-    step: Mutex<Option<Step>>,
+    step: Mutex<Option<LoadCall>>,
 }
 
 #[pymethods]
@@ -29,12 +29,12 @@ impl Loading {
     fn _next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let next = lock(&self.core).next();
         match next.map_err(|error| raised(py, &error))? {
-            Next::Do(step) => {
+            LoadStep::Do(step) => {
                 self.prepare(step);
                 Ok(None)
             }
-            Next::Load(places) => Ok(Some(PyList::new(py, places)?.into_any().unbind())),
-            Next::Done(values) => {
+            LoadStep::Load(places) => Ok(Some(PyList::new(py, places)?.into_any().unbind())),
+            LoadStep::Done(values) => {
                 let values = values.iter().map(|value| bytes(py, value.as_ref()));
                 Ok(Some(PyTuple::new(py, values.collect::<Vec<_>>())?.into_any().unbind()))
             }
@@ -69,12 +69,12 @@ impl Loading {
     }
 
     /// The step to be carried out, and whose it is.
-    pub fn step(&self, py: Python<'_>) -> PyResult<(Step, Shared)> {
+    pub fn step(&self, py: Python<'_>) -> PyResult<(LoadCall, Shared)> {
         let step = lock(&self.step).take();
         Ok((step.ok_or_else(|| internal(py, "there is nothing to carry out".to_owned()))?, self.core.clone()))
     }
 
-    fn prepare(&self, step: Step) {
+    fn prepare(&self, step: LoadCall) {
         *lock(&self.step) = Some(step);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use quotalock::driver::{Sink, Step};
+use quotalock::driver::{LoadCall, Sink};
 use quotalock::{Answer, Lock, Op};
 
 use crate::call::call;
@@ -34,7 +34,7 @@ impl Loops {
     }
 
     /// Does a step of a load; see [`LoopDriver::carry`].
-    pub fn carry(&self, py: Python<'_>, step: Step, loading: Shared) -> PyResult<Py<PyAny>> {
+    pub fn carry(&self, py: Python<'_>, step: LoadCall, loading: Shared) -> PyResult<Py<PyAny>> {
         let _inside = enter(py);
         LoopDriver::carry(self.driver(py)?.bind(py), step, loading)
     }

@@ -72,9 +72,9 @@ impl Told {
 }
 
 /// What a grant has for the time of its life. It goes when the grant ends, lost or not.
-struct Teller(Arc<Told>);
+struct LossNotifier(Arc<Told>);
 
-impl Drop for Teller {
+impl Drop for LossNotifier {
     fn drop(&mut self) {
         self.0.tell(false);
     }
@@ -84,7 +84,7 @@ impl Loss {
     /// Listens to the present grant of a handle.
     pub fn new(lock: &quotalock::Lock, look: Look, carrier: Arc<Carrier>) -> Loss {
         let told = Arc::new(Told::default());
-        let teller = Teller(told.clone());
+        let teller = LossNotifier(told.clone());
         lock.on_loss(Box::new(move || teller.0.tell(true)));
         Loss { told, look, carrier, generation: generation() }
     }

@@ -18,12 +18,12 @@ use crate::exception::invalid;
 /// The password of one client.
 #[derive(Clone)]
 pub struct Password {
-    teller: Arc<Teller>,
+    teller: Arc<PasswordFunction>,
     questions: PasswordQuestions,
 }
 
 /// A function that tells passwords, for as long as its client lives.
-struct Teller {
+struct PasswordFunction {
     function: Py<PyAny>,
     /// Whether loops call it, which may await what it returns.
     is_on_loops: AtomicBool,
@@ -33,7 +33,7 @@ struct Teller {
 
 /// All of them. Touched only under the GIL, and no Python runs while it is locked: so it is never found locked, not even
 /// after a fork.
-static ALL: Mutex<Vec<(Weak<Teller>, PasswordQuestions)>> = Mutex::new(Vec::new());
+static ALL: Mutex<Vec<(Weak<PasswordFunction>, PasswordQuestions)>> = Mutex::new(Vec::new());
 
 /// Whether somebody asked for the password of a client that blocks, and perhaps nobody answers.
 static IS_RUNG: AtomicBool = AtomicBool::new(false);
@@ -49,7 +49,7 @@ impl Password {
         }
         function("password", given)?;
         let (is_on_loops, bells) = (AtomicBool::new(false), ForkCell::new());
-        let teller = Arc::new(Teller { function: given.clone().unbind(), is_on_loops, bells });
+        let teller = Arc::new(PasswordFunction { function: given.clone().unbind(), is_on_loops, bells });
         let ringing = teller.clone();
         let (provider, questions) = PasswordProvider::elsewhere(move || ringing.ring());
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +81,7 @@ impl Password {
     }
 }
 
-impl Teller {
+impl PasswordFunction {
     fn ring(&self) {
         if !self.is_on_loops.load(Ordering::Relaxed) {
             IS_RUNG.store(true, Ordering::Relaxed);

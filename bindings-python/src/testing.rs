@@ -1,7 +1,7 @@
 //! `quotalock.testing`: a time of one's own, and raw values under the limiter's keys.
 
 use pyo3::prelude::*;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 
 use crate::argument::{Key, Word, whole};
 use crate::client::Client;
@@ -19,7 +19,7 @@ pub fn set_time(client: &Client, micros: Option<&Bound<'_, PyAny>>, py: Python<'
 /// `persist` takes away the TTL of what is there.
 #[pyfunction]
 pub fn put(py: Python<'_>, client: &Client, redis_key: Key<'_>, kind: Word<'_>, value: Key<'_>) -> PyResult<Py<PyAny>> {
-    let kind = Kind::parse(&kind.0).map_err(|error| raised(py, &error))?;
+    let kind = TestValueKind::parse(&kind.0).map_err(|error| raised(py, &error))?;
     client.carrier().make(py, Ok(testing::put(client.core(), &redis_key.0, kind, &value.0)))
 }
 

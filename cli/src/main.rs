@@ -10,22 +10,24 @@ mod exit;
 mod numbers;
 mod output;
 mod pages;
+mod printable;
 mod raw;
 mod reported;
 mod serve;
 mod server;
+mod shared;
 mod simulate;
 mod words;
 mod worst;
 
 use clap::Parser;
 
-use crate::arguments::Arguments;
+use crate::arguments::CommandLine;
 use crate::exit::Exit;
 
 fn main() -> Exit {
     // Wrong arguments end the program here, with 2.
-    let Arguments { shared, command } = Arguments::parse();
+    let CommandLine { shared, command } = CommandLine::parse();
     match command.run(&shared) {
         Ok(exit) => exit,
         Err(failure) => {

@@ -1,16 +1,16 @@
 //! What people and scripts read: text, or JSON with `--json`.
 //!
-//! Names of keys come from whoever made them, so they pass through [`shown`] before a terminal sees them.
+//! Names of keys come from whoever made them, so they pass through [`shown`](crate::printable::shown) before a terminal sees them.
 
-use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
+use crate::printable::is_format;
+use crate::shared::SharedArguments;
 
 /// How errors are marked.
 const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -28,7 +28,7 @@ pub fn failed(failure: &Failure, as_json: bool) {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn answer(shared: &Shared, text: &str, json: &Value) -> Result<(), Failure> {
+pub fn answer(shared: &SharedArguments, text: &str, json: &Value) -> Result<(), Failure> {
     let printed = if shared.json { print(&format!("{}\n", plain(&json.to_string()))) } else { print(text) };
     printed.map(drop)
 }
@@ -82,40 +82,9 @@ pub fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Bytes as a terminal may see them: control characters, escapes and what is not UTF-8 as `\x1b`.
-pub fn shown(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '\\' => text.push_str("\\\\"),
-                _ if character.is_control() || is_format(character) => text.extend(character.escape_unicode()),
-                _ => text.push(character),
-            }
-        }
-        for byte in chunk.invalid() {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-    }
-    text
-}
-
-/// Whether a character moves or hides others: marks of direction, and those without a width.
-fn is_format(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Value, plain, shown};
-
-    #[test]
-    fn a_name_cannot_speak_to_the_terminal() {
-        assert_eq!(shown(b"user:42"), "user:42");
-        assert_eq!(shown(b"a\x1b[2Jb\n\xff\\"), "a\\u{1b}[2Jb\\u{a}\\xff\\\\");
-        assert_eq!(shown("a\u{202e}b".as_bytes()), "a\\u{202e}b");
-    }
+    use super::{Value, plain};
 
     #[test]
     fn json_cannot_speak_to_the_terminal() {

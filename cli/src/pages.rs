@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use redis::{Cmd, Value, cmd};
 
-use crate::server::{Node, Refusal, Why};
+use crate::server::{Node, Refusal, RefusalKind};
 
 /// About how many keys a page has: for so long the server does nothing else.
 const PAGE: u64 = 500;
@@ -26,7 +26,7 @@ pub enum Stands {
 
 /// A page.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct ScanPage {
     /// Where the next page begins; `0` after the last.
     pub cursor: Vec<u8>,
     /// How many keys it has.
@@ -71,7 +71,7 @@ impl Pages {
     ///
     /// # Errors
     /// If the server goes away, or does not let us look.
-    pub fn at(&mut self, node: &mut Node, cursor: &[u8]) -> Result<Page, Refusal> {
+    pub fn at(&mut self, node: &mut Node, cursor: &[u8]) -> Result<ScanPage, Refusal> {
         let mut lacks = BTreeSet::new();
         loop {
             let page = match self.how {
@@ -84,8 +84,8 @@ impl Pages {
                     page.lacks.append(&mut lacks);
                     return Ok(page);
                 }
-                Err(refusal) if refusal.why != Why::Away && self.how != How::Commands => {
-                    if self.how == How::Script && refusal.why == Why::Right {
+                Err(refusal) if refusal.why != RefusalKind::Away && self.how != How::Commands => {
+                    if self.how == How::Script && refusal.why == RefusalKind::Right {
                         lacks.insert("EVAL".to_owned());
                     }
                     self.how = if self.how == How::ReadOnlyScript { How::Script } else { How::Commands };
@@ -95,12 +95,12 @@ impl Pages {
         }
     }
 
-    fn by_script(&self, node: &mut Node, cursor: &[u8], command: &str) -> Result<Page, Refusal> {
+    fn by_script(&self, node: &mut Node, cursor: &[u8], command: &str) -> Result<ScanPage, Refusal> {
         let mut ask = cmd(command);
         ask.arg(include_str!("page.lua")).arg(0).arg(cursor).arg(self.size).arg(&self.prefix).arg(self.stride);
         let answer: (Vec<u8>, u64, u64, String, Vec<Vec<u8>>) = node.ask(&ask)?;
         let (cursor, keys, refused, why, found) = answer;
-        let mut page = Page { cursor, keys, ..Page::default() };
+        let mut page = ScanPage { cursor, keys, ..ScanPage::default() };
         if refused > 0 {
             page.refuse(refused, &why);
         }
@@ -112,10 +112,10 @@ impl Pages {
     }
 
     /// The same by plain commands, in one trip for each kind.
-    fn by_commands(&self, node: &mut Node, cursor: &[u8]) -> Result<Page, Refusal> {
+    fn by_commands(&self, node: &mut Node, cursor: &[u8]) -> Result<ScanPage, Refusal> {
         let asked = node.ask(cmd("SCAN").arg(cursor).arg("COUNT").arg(self.size));
         let (cursor, keys): (Vec<u8>, Vec<Vec<u8>>) = asked?;
-        let mut page = Page { cursor, keys: keys.len() as u64, ..Page::default() };
+        let mut page = ScanPage { cursor, keys: keys.len() as u64, ..ScanPage::default() };
         let ask = |name: &str, key: &[u8]| cmd(name).arg(key).to_owned();
         let ttls = node.ask_all(&keys.iter().map(|key| ask("PTTL", key)).collect::<Vec<Cmd>>())?;
         let mut wanted = Vec::new();
@@ -124,7 +124,7 @@ impl Pages {
             match ttl {
                 Ok(Value::Int(-1)) => wanted.push((key, true)),
                 Ok(Value::Int(ttl)) if ttl >= 0 && is_own => wanted.push((key, false)),
-                Err(refusal) if refusal.why == Why::Right => page.refuse(1, &refusal.message),
+                Err(refusal) if refusal.why == RefusalKind::Right => page.refuse(1, &refusal.message),
                 _ => {}
             }
         }
@@ -148,7 +148,7 @@ impl Pages {
                 Ok(Value::BulkString(value)) => Stands::Own(value),
                 Err(refusal) => {
                     let told: Vec<Vec<u8>> = others.next().unwrap_or_default().iter().map(bytes_of).collect();
-                    match (refusal.why == Why::Right, is_immortal, told.as_slice()) {
+                    match (refusal.why == RefusalKind::Right, is_immortal, told.as_slice()) {
                         (true, ..) => {
                             page.refuse(1, &refusal.message);
                             continue;
@@ -169,7 +169,7 @@ impl Pages {
     }
 }
 
-impl Page {
+impl ScanPage {
     fn refuse(&mut self, keys: u64, why: &str) {
         self.refused += keys;
         self.lacks.insert(right_of(why));

@@ -7,9 +7,9 @@ use quotalock::places::Place;
 use quotalock::{Client, Options};
 use redis::{Cmd, FromRedisValue, Value, cmd};
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::server::{Node, Refusal, Servers, Unknown, Why};
+use crate::server::{Node, Refusal, RefusalKind, Servers, Unknown};
+use crate::shared::SharedArguments;
 
 /// How much of a value is read at most: states of ours are smaller, but for the payload of a cache's entry.
 const MOST: usize = 32 << 20;
@@ -36,7 +36,7 @@ pub struct Raw {
 ///
 /// # Errors
 /// For a wrong URL or prefix, and for `memory://`, which no other process sees.
-pub fn client(shared: &Shared) -> Result<Client, Failure> {
+pub fn client(shared: &SharedArguments) -> Result<Client, Failure> {
     let options = Options {
         url: Some(shared.url.clone()),
         prefix: shared.prefix.clone(),
@@ -91,7 +91,7 @@ fn try_owner(servers: &mut Servers, key: &[u8], refused: &mut Option<Refusal>) -
     for (at, node) in servers.primaries().enumerate() {
         match node.ask::<Value>(cmd("EXISTS").arg(key)) {
             Ok(_) => return Some(at),
-            Err(refusal) if refusal.why == Why::Moved => {}
+            Err(refusal) if refusal.why == RefusalKind::Moved => {}
             Err(refusal) => *refused = Some(refusal),
         }
     }
@@ -122,7 +122,7 @@ fn micros((seconds, micros): (u64, u64)) -> u64 {
 /// An answer as what was asked for.
 fn understood<T: FromRedisValue>(node: &Node, value: Value) -> Result<T, Refusal> {
     redis::from_redis_value(value).map_err(|error| Refusal {
-        why: Why::Away,
+        why: RefusalKind::Away,
         message: format!("{} answers otherwise than Redis does: {error}", node.place),
     })
 }
@@ -155,7 +155,7 @@ fn read(node: &mut Node, key: &[u8], most: usize) -> Result<Option<Raw>, Refusal
 }
 
 /// What a round of a scan found at a key.
-pub struct Found {
+pub struct ScannedKey {
     /// The key.
     pub key: Vec<u8>,
     /// Its value; none of what is no string.
@@ -171,7 +171,7 @@ pub struct Found {
 ///
 /// # Errors
 /// If a server does not answer.
-pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(Found)) -> Result<(), Failure> {
+pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(ScannedKey)) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     for node in servers.shards.iter_mut().filter_map(|shard| shard.primary.as_mut().or(shard.replicas.first_mut())) {
         let page = |cursor: u64| {
@@ -195,7 +195,7 @@ pub fn scan(servers: &mut Servers, pattern: &[u8], mut each: impl FnMut(Found)) 
 ///
 /// # Errors
 /// If the server does not answer.
-pub fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(Found)) -> Result<(), Refusal> {
+pub fn values(node: &mut Node, keys: Vec<Vec<u8>>, each: &mut impl FnMut(ScannedKey)) -> Result<(), Refusal> {
     values_and(node, keys, None, each).map(drop)
 }
 
@@ -204,7 +204,7 @@ fn values_and(
     node: &mut Node,
     keys: Vec<Vec<u8>>,
     more: Option<Cmd>,
-    each: &mut impl FnMut(Found),
+    each: &mut impl FnMut(ScannedKey),
 ) -> Result<Option<Value>, Refusal> {
     let asks_more = more.is_some();
     let mut questions = Vec::with_capacity(2 * keys.len() + 2);
@@ -232,7 +232,7 @@ fn values_and(
             Err(_) if ttl != -2 => None,
             _ => continue,
         };
-        each(Found { key, value, ttl: u64::try_from(ttl).ok(), now });
+        each(ScannedKey { key, value, ttl: u64::try_from(ttl).ok(), now });
     }
     Ok(more)
 }
@@ -251,7 +251,7 @@ pub fn literal(text: &[u8]) -> Vec<u8> {
 
 /// Text about what cannot be known, a line each, to stand before an answer. For JSON, which has it as `unknown`, it is told on
 /// standard error too.
-pub fn told_unknown(unknown: &Unknown, shared: &Shared) -> String {
+pub fn told_unknown(unknown: &Unknown, shared: &SharedArguments) -> String {
     if shared.json {
         unknown.sentences().for_each(|sentence| crate::output::tell(sentence));
     }

@@ -4,13 +4,13 @@ use quotalock::reports::{Report, redis_key};
 use redis::cmd;
 
 use crate::raw;
-use crate::server::{Node, Refusal, Servers, Why};
+use crate::server::{Node, Refusal, RefusalKind, Servers};
 
 /// How many reports are asked for at once, and how often in one look: all that a stream keeps.
 const LOT: u64 = 500;
 const LOTS: usize = 20;
 
-type Entry = (Vec<u8>, Vec<Vec<u8>>);
+type StreamEntry = (Vec<u8>, Vec<Vec<u8>>);
 
 /// A reader of the stream, which remembers how far it has read.
 pub struct Reader {
@@ -33,7 +33,7 @@ impl Reader {
     pub fn look(&mut self, servers: &mut Servers) -> Result<Option<(Vec<Report>, u64)>, Refusal> {
         for node in servers.primaries() {
             match self.read(node) {
-                Err(refusal) if refusal.why == Why::Moved => {}
+                Err(refusal) if refusal.why == RefusalKind::Moved => {}
                 read => return read.map(Some),
             }
         }
@@ -49,7 +49,7 @@ impl Reader {
         let mut reports = Vec::new();
         for _ in 0..LOTS {
             let from = [b"(".as_slice(), &self.cursor].concat();
-            let entries: Vec<Entry> =
+            let entries: Vec<StreamEntry> =
                 node.ask(cmd("XRANGE").arg(&self.key).arg(from).arg("+").arg("COUNT").arg(LOT))?;
             let is_last = (entries.len() as u64) < LOT;
             for (id, fields) in entries {

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use serde_json::Value;
 
-use crate::output::shown;
+use crate::printable::shown;
 
 /// Units of durations: their sign and their microseconds, the largest first.
 const UNITS: [(&str, u64); 5] =

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use crate::base::clock::TestTime;
 use crate::base::credentials::PasswordProvider;
-use crate::base::endpoint::{Endpoint, redacted};
+use crate::base::endpoint::Endpoint;
 use crate::base::error::{Error, Result, shown};
 use crate::base::fork::ForkCell;
 use crate::base::key;
+use crate::base::url::redacted;
 use crate::call::operation::OnError;
 use crate::memory::stand_in::StandIn;
 use crate::metrics;

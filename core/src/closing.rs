@@ -6,12 +6,12 @@ use std::time::Instant;
 use crate::call::answer::Answer;
 use crate::client::Client;
 use crate::limiter;
-use crate::lock::{self, Held};
+use crate::limiter::purse::Leftover;
+use crate::lock::{self, HeldLock};
 use crate::op::Op;
 use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::purse::Leftover;
 
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
@@ -38,7 +38,7 @@ impl Client {
 struct Closing {
     /// None if it was closed before.
     session: Option<Arc<Session>>,
-    held: Vec<Arc<Held>>,
+    held: Vec<Arc<HeldLock>>,
     /// Permits that were taken ahead.
     unspent: Vec<Leftover>,
     /// What is not reported yet.
@@ -47,11 +47,11 @@ struct Closing {
 
 impl Closing {
     /// Begins to close a client, and to give back what is chosen of what it holds.
-    fn begin(client: &Client, is_chosen: fn(&Held) -> bool) -> Closing {
+    fn begin(client: &Client, is_chosen: fn(&HeldLock) -> bool) -> Closing {
         let session = client.session.end().then(|| client.session.clone());
         // A child of a fork has an engine of its own, which holds nothing of its parent's.
         let engine = session.as_ref().and_then(|session| session.engine_if_made());
-        let mut held = engine.map(|engine| engine.holdings.take::<Held>()).unwrap_or_default();
+        let mut held = engine.map(|engine| engine.holdings.take::<HeldLock>()).unwrap_or_default();
         held.retain(|held| is_chosen(held));
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
@@ -79,7 +79,7 @@ impl Closing {
         let end = Instant::now() + session.timeout;
         let (several, single): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.held).into_iter().partition(|held| held.spec.is_quorum());
-        let release = |held: Arc<Held>| {
+        let release = |held: Arc<HeldLock>| {
             let release = Box::new(held.spec.release(held.id, 0));
             Exchange::new(held.spec.session.clone(), release, None).parting()
         };
@@ -122,6 +122,6 @@ mod tests {
         }
         let holdings = &client.session.engine().holdings;
         assert!(holdings.count() < 200);
-        assert_eq!(holdings.take::<Held>().len(), 1);
+        assert_eq!(holdings.take::<HeldLock>().len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
-use crate::rules::policy::MAX_PERIOD;
+use crate::limiter::policy::MAX_PERIOD;
 
 /// A cost, an amount or a limit given as a signed number; `what` names it in the message.
 ///

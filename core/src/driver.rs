@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use watched::Watched;
+use watched::WatchedSockets;
 
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
@@ -28,7 +28,7 @@ use crate::session::call::Call;
 use crate::session::exchange::{self, Exchange};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
-pub use crate::cache::{Loading, Next, Step, Value};
+pub use crate::cache::{LoadCall, LoadStep, Loading, Value};
 pub use crate::call::sink::Sink;
 pub use crate::limiter::may_know;
 pub use watched::Change;
@@ -61,21 +61,21 @@ pub struct Interest {
 }
 
 /// Where other threads leave what a loop shall take.
-struct Inbox {
+struct LoopInbox {
     answers: Mutex<Vec<(u64, Result<Answer>)>>,
     /// The clients that have ended.
     ended: Mutex<Vec<u64>>,
     bell: UnixStream,
 }
 
-impl Inbox {
+impl LoopInbox {
     fn ring(&self) {
         // A full pipe means that the loop has been rung for already.
         let _ = (&self.bell).write(&[1]);
     }
 }
 
-impl Sink for Inbox {
+impl Sink for LoopInbox {
     fn complete(&self, answers: Vec<(u64, Result<Answer>)>) {
         let mut inbox = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let was_empty = inbox.is_empty();
@@ -87,7 +87,7 @@ impl Sink for Inbox {
     }
 }
 
-impl partings::Carrier for Inbox {
+impl partings::Carrier for LoopInbox {
     fn hang_up(&self, client: u64) {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         self.ring();
@@ -101,9 +101,9 @@ pub struct LoopLink<T> {
     clients: Vec<(u64, Links<T>)>,
     wanted: fn(&T) -> bool,
     /// What the loop watches.
-    watched: Watched,
+    watched: WatchedSockets,
     wakes: UnixStream,
-    inbox: Arc<Inbox>,
+    inbox: Arc<LoopInbox>,
     /// Those whose answers come to the inbox.
     expected: HashMap<u64, T>,
     numbers: u64,
@@ -125,11 +125,11 @@ impl<T> LoopLink<T> {
         let (bell, wakes) = UnixStream::pair().map_err(failed)?;
         bell.set_nonblocking(true).map_err(failed)?;
         wakes.set_nonblocking(true).map_err(failed)?;
-        let inbox = Arc::new(Inbox { answers: Mutex::default(), ended: Mutex::default(), bell });
+        let inbox = Arc::new(LoopInbox { answers: Mutex::default(), ended: Mutex::default(), bell });
         Ok(LoopLink {
             clients: Vec::new(),
             wanted,
-            watched: Watched::default(),
+            watched: WatchedSockets::default(),
             wakes,
             inbox,
             expected: HashMap::new(),

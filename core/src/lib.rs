@@ -22,19 +22,15 @@ mod catalog;
 mod client;
 mod closing;
 mod connection;
-mod denials;
 mod http;
 mod json;
 mod limiter;
-mod limiter_cache;
 mod lock;
 mod memory;
 mod op;
 mod reactor;
 mod redis;
-mod rules;
 mod session;
-mod state;
 mod stock;
 
 pub mod convert;
@@ -47,11 +43,12 @@ pub mod testing;
 
 pub use base::credentials::PasswordProvider;
 pub use base::decision::{CombinedDecision, Decision, RuleDecision, RuleDecisions, Source};
-pub use base::endpoint::redacted;
 pub use base::error::{Cause, Code, Error, Result};
 pub use base::fork::{ForkCell, generation};
 pub use base::key::MAX_KEY_BYTES;
 pub use base::shared::SharedBy;
+pub use base::url::redacted;
+pub use cache::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,
     MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
@@ -63,26 +60,25 @@ pub use client::{
     Client, DEFAULT_DENY_CACHE_MAX, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL,
     MAX_DENY_CACHE_MAX, MAX_REQUEST_MEMORY, MAX_TIMEOUT, Options, URL_VARIABLE, default_url,
 };
-pub use denials::{
+pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
+pub use json::{MAX_JSON_DEPTH, check_json};
+pub use limiter::algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use limiter::denials::{
     DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache,
     deny_cache_file, prepare_deny_cache,
 };
-pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
-pub use json::{MAX_JSON_DEPTH, check_json};
+pub use limiter::limiter_cache::LimiterCache;
+pub use limiter::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
 pub use limiter::{
     Charge, Limiter, LimiterOptions, MAX_CHARGES, MAX_COST, MAX_REQUEST_ID_BYTES, MIN_BLOCK, Replay, Replayed,
     Reservation, Unsettled, has_limiter_warning, limiter_warning,
 };
-pub use limiter_cache::LimiterCache;
+pub use lock::lease_table::{Holder, Inspection};
 pub use lock::{
     Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState,
     LossListener, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
 pub use op::Op;
-pub use rules::algorithm::{ALL as ALGORITHMS, Algorithm};
-pub use rules::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, MIN_PERIOD, Policy, Rule};
-pub use state::lease::{Holder, Inspection};
-pub use state::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use stock::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
     MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS,

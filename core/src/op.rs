@@ -19,10 +19,10 @@ use crate::session::exchange::Exchange;
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]
 pub struct Op<T> {
-    asked: Asked<T>,
+    asked: OpKind<T>,
 }
 
-enum Asked<T> {
+enum OpKind<T> {
     Call(Call, PhantomData<fn() -> T>),
     Unsure(Box<dyn Unsure<T>>),
 }
@@ -35,19 +35,19 @@ pub(crate) trait Unsure<T>: Send {
     fn exchange(&self) -> Exchange;
 }
 
-impl<T> Asked<T> {
+impl<T> OpKind<T> {
     fn into_call(self) -> Call {
         match self {
-            Asked::Call(call, _) => call,
-            Asked::Unsure(unsure) => Call::One(unsure.exchange()),
+            OpKind::Call(call, _) => call,
+            OpKind::Unsure(unsure) => Call::One(unsure.exchange()),
         }
     }
 
     /// The answer, if it is known when it is run.
     fn at_once(&self) -> Option<Result<T>> {
         match self {
-            Asked::Call(..) => None,
-            Asked::Unsure(unsure) => unsure.at_once(),
+            OpKind::Call(..) => None,
+            OpKind::Unsure(unsure) => unsure.at_once(),
         }
     }
 }
@@ -69,11 +69,11 @@ impl<T: AnswerValue> Op<T> {
 
     /// A call that may not be needed.
     pub(crate) fn unsure(unsure: Box<dyn Unsure<T>>) -> Op<T> {
-        Op { asked: Asked::Unsure(unsure) }
+        Op { asked: OpKind::Unsure(unsure) }
     }
 
     fn made(call: Call) -> Op<T> {
-        Op { asked: Asked::Call(call, PhantomData) }
+        Op { asked: OpKind::Call(call, PhantomData) }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::endpoint::sentinels::Watched;
+use crate::base::endpoint::server::SentinelPrimary;
 use crate::base::endpoint::{Address, Endpoint, Seeds, Server};
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
@@ -155,7 +155,7 @@ impl fmt::Debug for Place {
 #[derive(Clone, Debug)]
 pub struct WatchedPrimary {
     server: Server,
-    watched: Arc<Watched>,
+    watched: Arc<SentinelPrimary>,
 }
 
 impl WatchedPrimary {

@@ -4,9 +4,9 @@
 //! A call of a feature answers the same; this needs no policy, and no call for each key.
 
 pub use crate::base::key::{KeyKind, KeyName};
+pub use crate::cache::single_flight::{EntryKind, HEADER as ENTRY_HEADER, StoredEntry};
 pub use crate::limiter::{StoredHold, StoredLimiter};
-pub use crate::state::lease::{StoredLock, StoredWaiter};
-pub use crate::state::single_flight::{EntryKind, HEADER as ENTRY_HEADER, StoredEntry};
+pub use crate::lock::lease_table::{StoredLock, StoredWaiter};
 pub use crate::stock::StoredStock;
 
 #[cfg(test)]

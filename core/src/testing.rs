@@ -50,7 +50,7 @@ pub fn advance(client: &Client, micros: u64) -> Result<()> {
 
 /// What [`put`] puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TestValueKind {
     /// A raw string without a TTL.
     Text,
     /// A Redis list, which is not ours.
@@ -59,16 +59,16 @@ pub enum Kind {
     Persist,
 }
 
-impl Kind {
+impl TestValueKind {
     /// Parses `string`, `list` or `persist`.
     ///
     /// # Errors
     /// `invalid_argument` for another word.
-    pub fn parse(text: &str) -> Result<Kind> {
+    pub fn parse(text: &str) -> Result<TestValueKind> {
         match text {
-            "string" => Ok(Kind::Text),
-            "list" => Ok(Kind::List),
-            "persist" => Ok(Kind::Persist),
+            "string" => Ok(TestValueKind::Text),
+            "list" => Ok(TestValueKind::List),
+            "persist" => Ok(TestValueKind::Persist),
             other => {
                 let other = shown(other.as_bytes());
                 Err(Error::invalid(format!("kind \"{other}\" is unknown: use string, list or persist")))
@@ -78,7 +78,7 @@ impl Kind {
 }
 
 /// Replaces what stands at a raw Redis key.
-pub fn put(client: &Client, redis_key: &[u8], kind: Kind, value: &[u8]) -> Op<bool> {
+pub fn put(client: &Client, redis_key: &[u8], kind: TestValueKind, value: &[u8]) -> Op<bool> {
     let put = Put { key: redis_key.to_vec(), shown: quoted(redis_key), kind, value: value.to_vec() };
     Op::new(client, Box::new(put), None)
 }
@@ -103,8 +103,8 @@ pub fn reserve(
     limiter.reserve_as(&limiter.reservation(key, id)?, estimate, ttl, unsettled)
 }
 
-static PUT: NamedScript = NamedScript::new("put", &[], &[include_str!("../scripts/testing/put.lua")]);
-static GET: NamedScript = NamedScript::new("get", &[], &[include_str!("../scripts/testing/get.lua")]);
+static PUT: NamedScript = NamedScript::new("put", &[], &[include_str!("testing/put.lua")]);
+static GET: NamedScript = NamedScript::new("get", &[], &[include_str!("testing/get.lua")]);
 
 /// A key as messages show it.
 fn quoted(key: &[u8]) -> String {
@@ -114,7 +114,7 @@ fn quoted(key: &[u8]) -> String {
 struct Put {
     key: Vec<u8>,
     shown: String,
-    kind: Kind,
+    kind: TestValueKind,
     value: Vec<u8>,
 }
 
@@ -129,25 +129,25 @@ impl Operation for Put {
 
     fn args(&self, args: &mut Args<'_>) {
         let kind: &[u8] = match self.kind {
-            Kind::Text => b"string",
-            Kind::List => b"list",
-            Kind::Persist => b"persist",
+            TestValueKind::Text => b"string",
+            TestValueKind::List => b"list",
+            TestValueKind::Persist => b"persist",
         };
         args.bytes(kind);
         args.bytes(&self.value);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let planted = match self.kind {
-            Kind::Text => Planted::Text(self.value.clone()),
-            Kind::List => Planted::List,
-            Kind::Persist => Planted::Persisted,
+            TestValueKind::Text => Planted::Text(self.value.clone()),
+            TestValueKind::List => Planted::List,
+            TestValueKind::Persist => Planted::Persisted,
         };
         space.plant(&self.key, planted);
-        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(1)])
+        Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)? == 1))
     }
 }
@@ -175,9 +175,9 @@ impl Operation for Get {
         Frame { script: &GET, keys: slice::from_ref(&self.key), effect: Effect::Looks, name: ("get of", &self.shown) }
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let value = space.get(&self.key).unwrap_or(None).map(<[u8]>::to_vec).unwrap_or_default();
-        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(space.ttl(&self.key)), Value::Bytes(value)])
+        Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(space.ttl(&self.key)), Reply::Bytes(value)])
     }
 
     fn reply_limit(&self) -> ReplyLimit {
@@ -185,10 +185,10 @@ impl Operation for Get {
         ReplyLimit::of(0, 512 << 20)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         match fields {
-            [Value::Int(-2), _] => Ok(Answer::new(None::<Stored>)),
-            [Value::Int(ttl), Value::Bytes(value)] => {
+            [Reply::Int(-2), _] => Ok(Answer::new(None::<Stored>)),
+            [Reply::Int(ttl), Reply::Bytes(value)] => {
                 let ttl_ms = u64::try_from(*ttl).ok();
                 Ok(Answer::new(Some(Stored { value: value.clone(), ttl_ms })))
             }

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, Progress};
-use quotalock::testing::{self, Kind};
+use quotalock::testing::lease::{self, Acquire, ExtendLease, ForceRelease, Inspect, QueueMode, Release};
+use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, LookProgress};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{AnswerValue, Client, Code, Limiter, Op, Options, Policy, Result, Unsettled};
 
 const START: u64 = 1_700_000_000_123_457;
@@ -61,7 +61,7 @@ fn set_time(client: &Client, now: u64) {
 }
 
 fn put(client: &Client, key: &[u8], value: &[u8]) {
-    testing::put(client, key, Kind::Text, value).run().unwrap();
+    testing::put(client, key, TestValueKind::Text, value).run().unwrap();
 }
 
 fn limits(client: &Client, limiter: &Limiter, steps: [u8; 4], value: &[u8]) {
@@ -122,7 +122,7 @@ fn locks(client: &Client, steps: [u8; 4], value: &[u8]) {
                     floor: 0,
                     permits,
                     weight: 1,
-                    queue: if step & 1 == 0 { Queue::No } else { Queue::Order },
+                    queue: if step & 1 == 0 { QueueMode::No } else { QueueMode::Order },
                     channel: [1; 16],
                     wake_prefix,
                     who: b"me".as_slice().into(),
@@ -136,7 +136,7 @@ fn locks(client: &Client, steps: [u8; 4], value: &[u8]) {
             2 => {
                 drop(run(Ok(lease::release(client, Release { keys, id, cancel: 1_000, permits, wake_prefix, shown }))))
             }
-            3 => drop(run(Ok(lease::extend(client, Extend { keys, id, ttl: 2_000_000, shown })))),
+            3 => drop(run(Ok(lease::extend(client, ExtendLease { keys, id, ttl: 2_000_000, shown })))),
             4 => drop(run(Ok(lease::force_release(client, ForceRelease { keys, permits, wake_prefix, shown })))),
             5 => drop(run(Ok(lease::inspect(client, Inspect { keys, shown })))),
             _ => set_time(client, START + u64::from(step) * 100_000),
@@ -164,7 +164,7 @@ fn caches(client: &Client, steps: [u8; 4], value: &[u8]) {
                     value_only: false,
                     shown,
                     feature: Feature::Cache,
-                    progress: Progress::default(),
+                    progress: LookProgress::default(),
                 };
                 run(Ok(single_flight::look(client, call)));
             }

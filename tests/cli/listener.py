@@ -13,6 +13,8 @@ import os, signal, sys, time
 def say(number, frame):
     print(signal.Signals(number).name, flush=True)
     if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # What follows so that a stopped command hears of its end may come before it has ended.
+        signal.signal(signal.SIGCONT, lambda *_: None)
         sys.exit(int(os.environ.get("ENDS_WITH", "9")))
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
     signal.signal(number, say)

@@ -31,7 +31,8 @@ def test_the_broken_limiter_dies_for_good(demo: DemoRun) -> None:
 def test_ours_admits_the_limit_in_every_second(demo: DemoRun) -> None:
     ours = demo.figures["quotalock"]
     assert ours["dead_after_s"] is None
-    assert ours["ttl_ms_at_end"] > 0
+    # -1 is a key that never goes; on a busy machine it is gone by the time of the last look, which is -2.
+    assert ours["ttl_ms_at_end"] > 0 or ours["ttl_ms_at_end"] == -2
     assert all(second["admitted"] > 0 for second in ours["per_second"])
     # On a busy machine a second may bring no more requests than the limit admits. Otherwise some are denied.
     assert all(second["denied"] > 0 or second["admitted"] <= LIMIT_PER_SECOND + 1 for second in ours["per_second"])

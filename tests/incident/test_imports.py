@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
     bindings = ("php/src", "python/src", "python/python", "node/lib", "node/src")
-    for part in ("core/src", *(f"bindings-{part}" for part in bindings)):
+    for part in ("core/src", "cli/src", *(f"bindings-{part}" for part in bindings)):
         shutil.copytree(ROOT / part, tmp_path / part)
     return tmp_path
 
@@ -36,9 +36,14 @@ def test_there_is_no_circle(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "edge"),
     [
-        ("core/src/base/key.rs", "use crate::limiter::Limiter;", "base -> limiter"),
-        ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call -> lock"),
-        ("core/src/session/exchange.rs", "fn f() { crate::reactor::thread::hang_up(1) }", "session -> reactor"),
+        ("core/src/base/key.rs", "use crate::limiter::Limiter;", "base::key -> limiter"),
+        ("core/src/call/operation.rs", "use crate::{lock::{Lock}, base::key};", "call::operation -> lock"),
+        (
+            "core/src/session/exchange.rs",
+            "fn f() { crate::reactor::thread::hang_up(1) }",
+            "session::exchange -> reactor::thread",
+        ),
+        ("cli/src/words.rs", "use crate::output::table;", "words -> output"),
         ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
         ("bindings-python/src/exception.rs", "use crate::{decision::Decision};", "exception -> decision"),
         ("bindings-python/src/doorbell.rs", "fn f(_: crate::link::LoopDriver) {}", "doorbell -> link"),

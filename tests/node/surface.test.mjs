@@ -40,8 +40,6 @@ function specOf(/** @type {string} */ name) {
   Object.assign(spec.methods, methods)
   spec.properties.push(...properties)
   if (name === 'Client') for (const method of LOCKING) spec.methods[method].push(...only.node.parameters)
-  // As Python asks a reservation whether it is true.
-  if (name === 'Reservation') spec.properties.push('allowed')
   return spec
 }
 

@@ -1,4 +1,4 @@
-"""The native half of `quotalock`."""
+"""The native half of `quotalock`. Written from api/surface.toml by `python3 tools/api`."""
 
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -10,12 +10,12 @@ from typing_extensions import NotRequired, Self
 from ._errors import NotAcquired
 
 _Algorithm = Literal["fixed-window", "calendar-window", "sliding-window", "token-bucket", "sliding-log"]
-_MetricKind = Literal["counter", "gauge", "histogram"]
 _HeaderSyntax = Literal["draft-11", "none"]
 _LockState = Literal["released", "held", "uncertain", "lost"]
+_MetricKind = Literal["counter", "gauge", "histogram"]
 _OnError = Literal["raise", "open", "closed", "local"]
-_Outcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
 _Source = Literal["redis", "memory", "lease", "local", "open", "closed", "deny-cache"]
+_TakeOutcome = Literal["held", "sold_out", "buyer_limit", "not_open", "ended"]
 _Unsettled = Literal["spent", "returned"]
 _WhenAway = Literal["raise", "load"]
 
@@ -26,7 +26,7 @@ _Problem = TypedDict(
 )
 
 class _Sample(TypedDict):
-    """A number of a counter or a gauge, or a histogram, with the labels that say of what."""
+    """A number of a counter or a gauge, or a histogram, with its labels."""
 
     labels: dict[str, str]
     value: NotRequired[int]
@@ -35,7 +35,7 @@ class _Sample(TypedDict):
     count: NotRequired[int]
 
 class _Metric(TypedDict):
-    """One thing that is counted."""
+    """A counter, a gauge or a histogram."""
 
     name: str
     help: str
@@ -88,33 +88,39 @@ __version__: str
 
 @final
 class Client:
-    """A client of one Redis, or of this process' memory (`memory://`). Threads may share it, and forked processes may
-    continue to use it. Making one does no I/O: it connects at the first call, and again in each forked process.
+    """A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
+    call, and again in each forked process.
 
-    `url` is `redis://`, `rediss://`, `unix://` or `memory://`; without one `QUOTALOCK_URL` of the environment is taken,
-    else `redis://127.0.0.1:6379`. All clients of `memory://` in a process share it; `memory://name` is one of its own,
-    gone when the last of its clients is closed or collected. `prefix` begins every Redis key. `timeout` is what a call
-    may take in seconds, connecting included. `on_error` says what a limiter answers when Redis cannot: `raise`, `open`
-    (admit), `closed` (deny) or `local` (the same policy, in this process' memory). `request_memory` is how long a call
-    with a request id is remembered, in seconds: 1 ms to a day, and never less than the `timeout`.
+    Threads may share it, and forked processes may continue to use it.
 
-    `password` is a function that returns the password, where the URL gives none. It is called in a thread that waits
-    for Redis: when a connection first logs in, and again when the server refuses what it returned. What it raises, the
-    call raises. With `quotalock.aio` it may be a coroutine function. The client keeps it.
+    * `url`: `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
+      `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is gone
+      when the last of its clients is closed (default: None, `QUOTALOCK_URL` of the environment, then
+      `redis://127.0.0.1:6379`).
+    * `prefix`: the first part of every Redis key; no braces (default: `ql`).
+    * `timeout`: the time that a call may take, connecting included (1 ms to 1 hour; default: 500 ms).
+    * `on_error`: the answer of a limiter when Redis cannot answer: an error (`raise`), yes (`open`), no (`closed`), or
+      what the same policy decides in this process' memory (`local`) (default: `raise`).
+    * `request_memory`: how long a call with a request id is remembered; as long as the timeout at least (1 ms to 1 day;
+      default: 60 s).
+    * `password`: a function that returns the password, where the URL gives none: called while a call waits for it, when
+      a connection first logs in, and again when the server refuses what it returned. An error that it raises is that of
+      the call. It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The
+      client keeps it.
+    * `deny_cache_max`: after Redis has denied a call, this process answers the same call itself until it can be
+      admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute; default: 1 s).
+    * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
+      with the key as it was given, right before the call ends. Not for calls that only look, fail or are aborted. An
+      error that it raises changes nothing. It is called on the thread of the call; its error goes to
+      `sys.unraisablehook`.
+    * `on_lost`: a function that is called when a lock of this client turns out to be lost, once for each grant;
+      otherwise as `on_decision`. It is called on the thread that looks at the lock, extends or releases it; with
+      `quotalock.aio` by the loop, at once.
+    * `report`: whether this process reports to Redis once a second, in the background, what the client's limiters
+      decided, and which keys they denied most often: for `quotalock top` (default: False). Decisions that have no room
+      or cannot be sent are dropped and counted.
 
-    After Redis has denied a call, this process answers the same one itself until it can be admitted, for
-    `deny_cache_max` seconds at most: up to 60; 0 asks every time.
-
-    `on_decision(decision, key)` is called after each decision that charges or denies, on the thread whose call it was,
-    before that call returns or raises `RateLimited`. `on_lost(lock)` is called when a lock of this client turns out to
-    be lost, on the thread that looks at it, extends or releases it; with `quotalock.aio` by the loop, at once. Both are
-    plain functions; what they raise goes to `sys.unraisablehook` and changes nothing.
-
-    With `report` this process tells Redis once a second, in the background, what the client's limiters decided, and
-    which keys they denied most often: for `quotalock top`. What has no room or cannot be sent is dropped and counted.
-
-    Raises `InvalidArgument` for a URL, prefix, timeout, `on_error`, `request_memory` or `deny_cache_max` that is not
-    valid.
+    Raises `InvalidArgument` for an invalid URL or option; no error shows a password.
     """
 
     def __new__(
@@ -130,6 +136,14 @@ class Client:
         on_lost: Callable[[Lock], object] | None = None,
         report: bool = False,
     ) -> Self: ...
+    @property
+    def server(self) -> str:
+        """The host and port, socket path or `memory://` that this client talks to; never a password."""
+
+    @property
+    def prefix(self) -> str:
+        """The first part of every Redis key."""
+
     def limiter(
         self,
         name: str,
@@ -138,17 +152,22 @@ class Client:
         enforce: bool = True,
         lease: int | None = None,
     ) -> Limiter:
-        """Makes a limiter: a name, part of its Redis keys, and a policy, as text (`"10/minute;100/hour"`), as a `Rule`
-        or as several.
+        """Makes a limiter.
 
-        Limiters of one `scope` have all their keys in one slot of a cluster, where `consume_all` needs them. With
-        `enforce=False` every call passes, and `Decision.would_deny` tells which would have been denied; those were
-        charged nothing. Use it to try a policy on real traffic.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
+        * `policy`: the rules that it decides by, such as `10/minute;100/hour`.
+        * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a
+          cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
+          (default: None, each key is its own).
+        * `enforce`: whether the policy is enforced (default: True). If not, every call passes, and
+          `Decision.would_deny` shows which would have been denied; those were charged nothing. Use it to try a policy
+          on real traffic.
+        * `lease`: how many permits are taken from Redis at once at most, to be spent in this process without a call: 2
+          to the smallest capacity of the policy. Sliding windows and logs refuse a lease (default: None, each call asks
+          Redis).
 
-        With a `lease` the limiter takes up to so many permits from Redis at once (2 to the smallest capacity of the
-        policy) and spends them in this process without a call. Sliding windows and logs refuse one.
-
-        Raises `InvalidPolicy`, and `InvalidArgument` for an empty or too long name or scope.
+        Raises `InvalidArgument` for an empty or too long name or scope, and an invalid lease; `InvalidPolicy` for an
+        invalid policy.
         """
 
     def consume_all(
@@ -156,11 +175,13 @@ class Client:
         charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
-        """Charges several keys, each by its own limiter, if all of them admit it, else none: one atomic call.
+        """Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
+        atomic call. No key may occur twice for one limiter. In a cluster the limiters need a common `scope`.
 
-        Each charge is `(limiter, key)` or `(limiter, key, cost)`, a cost 1 unless given. 1 to 100 of them, no key twice
-        for one limiter, all limiters made by this client. In a cluster they need a common `scope`, else this raises
-        `CrossSlot`. A `request_id` is remembered under the first key; see `Limiter`.
+        * `charges`: at most 100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52).
+        * `request_id`: charges once for this id, which is remembered under the first key.
+
+        Raises `InvalidArgument` for an invalid charge; `CrossSlot` for limiters without a common scope in a cluster.
         """
 
     def lock(
@@ -170,25 +191,31 @@ class Client:
         wait: float = 0.0,
         fair: bool = False,
         renew: bool = True,
-        max_hold: float = 3600.0,
+        max_hold: float = 3_600.0,
         token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does no I/O.
+        """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does not ask
+        Redis.
 
-        * `ttl`: how many seconds a grant lasts unless it is renewed (10 ms to 7 days).
-        * `wait`: how many seconds `acquire` and `with` wait unless you say otherwise; 0 asks once.
-        * `fair`: waiters are served in order of arrival.
-        * `renew`: a thread of this process renews it at a third of its ttl, while the handle lives, for `max_hold`
-          seconds at most, so that a stuck holder does not block the others forever.
-        * `token_above`: every fencing token is larger than this (0 to 2^52).
-        * `label`: what `inspect` shows of the holder beside its host and process (up to 128 bytes).
-        * `replicas_ack`: how many replicas must have a grant before it counts, and `ack_timeout` how many seconds an
-          acquisition waits for them.
+        * `name`: 1 to 1,024 bytes of anything.
+        * `ttl`: how long a grant lasts unless it is renewed (10 ms to 7 days; default: 30 s).
+        * `wait`: how long an acquisition waits unless it is given another time; 0 asks once (0 ms to 36,500 days;
+          default: 0 ms).
+        * `fair`: whether waiters are served in order of arrival (default: False).
+        * `renew`: whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is
+          busy (default: True). If not, the lock ends at its deadline, even if the handle is dropped.
+        * `max_hold`: how long it is renewed at most, so that a stuck holder does not block the others forever (default:
+          1 hour).
+        * `token_above`: every fencing token is larger than this (0 to 2^52; default: 0).
+        * `label`: what `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of UTF-8, no
+          line breaks (default: empty).
+        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0).
+        * `ack_timeout`: how long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms).
 
-        Raises `InvalidArgument` for a name that is empty or over 1 KiB, and for options out of bounds.
+        Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def lock_all(
@@ -198,15 +225,20 @@ class Client:
         wait: float = 0.0,
         fair: bool = False,
         renew: bool = True,
-        max_hold: float = 3600.0,
+        max_hold: float = 3_600.0,
         token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for several mutexes (1 to 100) that are granted all or none, in one call: no order of names
-        can deadlock. In a cluster they must lie in one slot, else acquiring raises `CrossSlot`. The options are those
-        of `lock`.
+        """Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
+        In a cluster the names must lie in one slot, else acquiring fails with `CrossSlot`.
+
+        * `names`: at most 100, none twice.
+
+        The other options are those of `lock`.
+
+        Raises `InvalidArgument` for invalid names or options.
         """
 
     def semaphore(
@@ -218,14 +250,23 @@ class Client:
         wait: float = 0.0,
         fair: bool = False,
         renew: bool = True,
-        max_hold: float = 3600.0,
+        max_hold: float = 3_600.0,
         token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for `weight` of a semaphore's `permits` (1 to 2^31 - 1; at most 1,024 holders at once).
-        Everybody who uses the semaphore must give the same `permits`. The options are those of `lock`."""
+        """Makes a handle for `weight` of a semaphore's `permits`; at most 1,024 hold it at once. All users of a
+        semaphore must give the same `permits`.
+
+        * `name`: 1 to 1,024 bytes of anything.
+        * `permits`: the same number wherever this semaphore is used (1 to 2^31 - 1).
+        * `weight`: how many permits to take, all or none; at most as many as there are (1 to 2^31 - 1; default: 1).
+
+        The other options are those of `lock`.
+
+        Raises `InvalidArgument` for an invalid name, number or option.
+        """
 
     def read_lock(
         self,
@@ -234,14 +275,21 @@ class Client:
         wait: float = 0.0,
         fair: bool = False,
         renew: bool = True,
-        max_hold: float = 3600.0,
+        max_hold: float = 3_600.0,
         token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer
-        or after one that waits. The options are those of `lock`."""
+        """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none next to a writer
+        or after one that waits.
+
+        * `name`: 1 to 1,024 bytes of anything.
+
+        The other options are those of `lock`.
+
+        Raises `InvalidArgument` for an invalid name or option.
+        """
 
     def write_lock(
         self,
@@ -250,24 +298,34 @@ class Client:
         wait: float = 0.0,
         fair: bool = False,
         renew: bool = True,
-        max_hold: float = 3600.0,
+        max_hold: float = 3_600.0,
         token_above: int = 0,
         label: str = "",
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for the writing side of a read-write lock: alone. The options are those of `lock`."""
+        """Makes a handle for the writing side of a read-write lock: alone.
+
+        * `name`: 1 to 1,024 bytes of anything.
+
+        The other options are those of `lock`.
+
+        Raises `InvalidArgument` for an invalid name or option.
+        """
 
     def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
         """Makes a handle of what `Lock.handover` wrote, in this process or another one, in any language, and takes the
-        lease over: it has the ttl, the label and the fencing token of the giver, and is renewed for as long as the
-        giver's `max_hold` left. Only one adopts. With a name, a text of another lock is refused, and that lock is not
-        touched.
+        lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts. It is renewed for as
+        long as the giver's `max_hold` left.
 
-        Raises `Lost` if the lease is over, was adopted before, or is on another server; `InvalidArgument` for a text
-        that is none, is damaged, or comes from a client with another prefix."""
+        * `renew`: whether it is renewed in the background (default: True).
+        * `name`: the lock that it must be: the text of another lock is refused, and that lock is not touched (default:
+          None, any lock).
 
-    def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
+        Raises `Lost` if the lease has ended, was adopted before, or is on another server; `InvalidArgument` for a text
+        of another kind, a damaged one, or one of a client with another prefix.
+        """
+
     def stock(
         self,
         name: str | bytes,
@@ -275,12 +333,19 @@ class Client:
         ledger_cap: int = 100_000,
         retention: float = 2_592_000.0,
     ) -> Stock:
-        """Makes a handle for the units of a sale, by its name (1 to 1,024 bytes). `Stock.open` makes the sale itself.
+        """Makes a handle for the units of a sale. Does not ask Redis; `Stock.open` makes the sale itself.
 
-        `scope` is what several stocks share so that a cluster can take from them at once; all handles of a sale have
-        the same. The ledger keeps about `ledger_cap` entries (1,000 to 10^8). A sale is kept for `retention` seconds (a
-        minute to 36,500 days; half of that for certain) after its end, its last hold and the last call that wrote.
-        Both count when the sale is opened.
+        * `name`: 1 to 1,024 bytes of anything.
+        * `scope`: the hash tag that all keys of the stock share: stocks of one scope lie in one slot of a cluster, and
+          `Client.take_all` can take from them together (default: None, each stock is its own). It is part of where the
+          sale is kept: all handles of a sale have the same.
+        * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000).
+          Counts when the sale is opened.
+        * `retention`: how long the sale is kept after its end, its last hold and the last call that wrote, ledger
+          included; half of that for certain (1 minute to 36,500 days; default: 30 days). Counts when the sale is
+          opened.
+
+        Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def take_all(
@@ -290,27 +355,58 @@ class Client:
         hold: float = 600.0,
         request_id: str | bytes | None = None,
     ) -> TakenAll:
-        """Holds units of several stocks for one buyer, or of none: tuples `(stock, quantity)`, 1 to 100 stocks of this
-        client, none twice; else as `Stock.take`. `confirm_all` sells all of them or none. In a cluster the stocks need
-        a common `scope`; else it raises `CrossSlot`."""
+        """Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one
+        of its stock. In a cluster the stocks need a common `scope`.
+
+        * `takes`: at most 100 stocks of this client, none twice, each with a quantity.
+        * `buyer`: 1 to 1,024 bytes.
+        * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
+        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
+          first by their Redis keys.
+
+        Raises `InvalidArgument` for an invalid stock, quantity or buyer; `CrossSlot` for stocks without a common scope
+        in a cluster.
+        """
 
     def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Sells what several reservations hold, or nothing if one of them is over: tuples `(stock, id)`, 1 to 100; else
-        as `Stock.confirm`."""
+        """Sells what several reservations hold, or nothing (False) if one of them has ended: one atomic call. Otherwise
+        as `Stock.confirm`.
+
+        * `reservations`: at most 100, none twice, each a stock and an id.
+
+        Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
+        """
 
     def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Returns what several reservations hold to their stocks. Those that hold return even if others are over: True
-        if all of them held, or had been cancelled."""
+        """Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
+        others have ended; True if all of them held, or had been cancelled.
+
+        * `reservations`: at most 100, none twice, each a stock and an id.
+
+        Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
+        """
 
     def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
-        """Lengthens several holds, or none if one of them is over; else as `Stock.extend`."""
+        """Lengthens several holds, or none (False) if one of them has ended: one atomic call. Otherwise as
+        `Stock.extend`.
+
+        * `reservations`: at most 100, none twice, each a stock and an id.
+        * `hold`: 1 ms to 30 days; default: 10 minutes.
+
+        Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
+        """
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
-        """Makes a `Once`: work that is done once for each id and remembered for `ttl` seconds (1 ms to 3,650 days).
+        """Makes a `Once`: work that is done once for each id, in whatever process.
 
-        If a caller dies while it runs the function, the next caller runs it after `lease` seconds (10 ms to an hour).
-        The lease is not renewed, so make it longer than the function takes. The error of a function is remembered for
-        `error_ttl` seconds (up to an hour); with 0 the next caller runs it at once.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
+        * `ttl`: how long a claim or a result is remembered (1 ms to 3,650 days; default: 1 day).
+        * `lease`: how long the others wait for a caller that dies (10 ms to 1 hour; default: 10 s). It is not renewed,
+          so make it longer than the function runs.
+        * `error_ttl`: how long the error of a run is remembered; with 0 the next caller runs the function at once (0 ms
+          to 1 hour; default: 0 ms).
+
+        Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def cache(
@@ -324,28 +420,36 @@ class Client:
         beta: float = 1.0,
         when_away: _WhenAway = "raise",
     ) -> Cache:
-        """Makes a cache. A value is fresh for `fresh` seconds (1 ms to 3,650 days), and for `stale` seconds after that
-        it is served while one caller loads a new one.
+        """Makes a cache: on a miss one caller loads the value, in whatever process.
 
-        A loader keeps the others from loading for `lease` seconds (10 ms to an hour). The answer that there is no value
-        is fresh for `negative` seconds (None: as `fresh`; 0: not stored). For `error_ttl` seconds (up to an hour) after
-        a loader failed nobody else loads. `beta` (0: never, to 100) is how eagerly a value is refreshed before it is
-        stale. When Redis cannot answer, `when_away` says whether to `raise` or to `load`, as if there were no cache. If
-        it goes away during a load, `raise` raises although there is a value, and `load` returns the value.
+        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
+        * `fresh`: how long a value is fresh (1 ms to 3,650 days; default: 60 s).
+        * `stale`: how long it is served after that while one caller loads a new one (0 ms to 3,650 days; default: 0
+          ms).
+        * `lease`: how long a loader keeps the others from loading (10 ms to 1 hour; default: 10 s). It is not renewed:
+          a loader that takes longer is joined by another, and the newer value wins.
+        * `negative`: how long the answer that there is no value is fresh; 0 does not store it (0 ms to 3,650 days;
+          default: None, as `fresh`).
+        * `error_ttl`: how long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default:
+          1 s).
+        * `beta`: how eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0).
+        * `when_away`: the behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache
+          (default: `raise`). If Redis goes down during a load, `raise` fails although there is a value, and `load`
+          returns the value.
+
+        Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def close(self) -> None:
-        """Releases the locks and permits that it holds, within the client's timeout, and closes the connections. Later
-        calls raise `Closed`, and what was held is `lost`; closing twice does nothing."""
+        """Releases the locks and permits that it holds, within the client's `timeout`, and closes the connections.
+        Later calls fail with `Closed`, and what was held is `lost`; closing twice does nothing.
+        """
 
-    @property
-    def server(self) -> str:
-        """The host and port, socket path or `memory://`; never a password."""
+    def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
+    def _limit(self, name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
+        """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
-    @property
-    def prefix(self) -> str:
-        """What every Redis key starts with."""
-
+    def _for_loops(self) -> Client: ...
     def _give_back(self) -> Future[bool] | None:
         """Closes the client for its callers; the future is done when what it held was given back, None: nothing was."""
 
@@ -356,19 +460,16 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
-    def _for_loops(self) -> Client: ...
-    def _limit(self, name: str, key: str | bytes | int, policy: str | Rule | Iterable[Rule], cost: int = 1) -> Decision:
-        """Consumes from a limiter of this name and policy, which is kept for the next call."""
 
 @final
 class Limiter:
-    """Decides for keys by one policy; made by `Client.limiter`. Threads may share it.
+    """Decides for keys by one policy; made by `Client.limiter`.
 
-    A key is a `str`, taken as UTF-8, or `bytes`: 1 to 1,024 of them. A cost is 0 to 2^52. Every call raises
-    `InvalidArgument` for a bad key or number before anything is sent, and `Unavailable`, `Timeout`, `NotPermitted`,
-    `WrongType` and `Closed` as they say; the first two only if the client's `on_error` is `raise`.
+    A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with `Unavailable`, `Timeout`,
+    `NotPermitted`, `WrongType` and `Closed`, and with `InvalidArgument` before anything is sent; the first two only if
+    the client's `on_error` is `raise`, unless the method says otherwise.
 
-    With a `request_id` (a `str` or `bytes` of 1 to 256 bytes, such as a UUID) a call is charged once: the same id for
+    Threads may share it. With a `request_id` (1 to 256 bytes, such as a UUID) a call is charged once: the same id for
     the same key gets the first answer again while it is remembered (the client's `request_memory`), also when the first
     reply was lost. A denied call charged nothing, so it is decided again.
     """
@@ -383,7 +484,7 @@ class Limiter:
 
     @property
     def scope(self) -> str | bytes | None:
-        """The scope as it was given; None without one."""
+        """The scope given; None without one."""
 
     @property
     def enforce(self) -> bool:
@@ -393,66 +494,96 @@ class Limiter:
     def lease(self) -> int | None:
         """How many permits it takes from Redis at once at most; None if each call asks."""
 
-    def _name_is_known(self) -> None: ...
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
-        """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; one above a limit is
-        always denied."""
+        """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is
+        always denied.
+
+        * `cost`: how much is asked for; 0 only looks (0 to 2^52; default: 1).
+        * `request_id`: charges once for this id.
+        """
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as is admitted now, up to `most` (1 to 2^52); the decision's `cost` tells how much. Denied if
-        that is nothing: then the answer is that of a cost of 1."""
+        """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much. Denied if that is nothing:
+        then the answer is that of a cost of 1.
+
+        * `most`: 1 to 2^52.
+        """
 
     def reserve(
         self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
     ) -> Reservation:
-        """Charges `estimate` (1 to 2^52) as `consume` does, and holds it for `ttl` seconds (1 ms to 36,500 days): until
-        then `Reservation.settle` replaces it by the actual amount. One that nobody settles ends by itself: `unsettled`
-        says whether the estimate is `spent` or `returned` then.
+        """Charges `estimate` as `consume` does, and holds it until `Reservation.settle` replaces it by the actual
+        amount, or `ttl` has passed. Nothing is held if the call was denied, as `Reservation.decision` shows. If the
+        reply is lost, the estimate may be held until its end.
 
-        The reservation is false if the call was denied: then nothing is held, and `decision` says why. If this raises
-        because the reply was lost, the estimate may be held until its end.
+        * `estimate`: 1 to 2^52.
+        * `ttl`: how long the estimate is held at most (1 ms to 36,500 days).
+        * `unsettled`: the end of an estimate that is not settled by then: it counts as `spent`, or is `returned`
+          (default: `spent`).
         """
 
     def reservation(self, key: str | bytes | int, id: str) -> Reservation:
-        """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether there
-        is one."""
+        """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether it
+        exists.
 
-    def _reserve(
-        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: str
-    ) -> tuple[Reservation, Future[Decision]]: ...
+        Raises `InvalidArgument` for a bad key, or an id that is not 32 hexadecimal digits.
+        """
+
     def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """Returns what `consume` would return, and never writes."""
 
     def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """As `consume`, but a denial raises `RateLimited`, which carries the decision."""
+        """As `consume`, but a denial is an error.
+
+        Raises `RateLimited` if the call is denied; it carries the decision.
+        """
 
     def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
-        """As `consume`, and after a denial sleeps as `retry_after` says and tries again, for at most `timeout` seconds.
-        Ends with a denial at once when the next chance comes after the timeout."""
+        """As `consume`, and after a denial sleeps as `Decision.retry_after` says and tries again. Ends with a denial at
+        once when the next chance comes after `timeout`.
+
+        * `timeout`: how long to wait at most (0 ms to 36,500 days).
+        """
 
     def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` (1 to 2^52) of what was consumed; no rule falls below zero. Returns what a peek right
-        after it would return."""
+        """Gives back `amount` of what was consumed; no rule falls below zero. Returns what a `peek` right after it
+        would return.
+
+        * `amount`: 1 to 2^52.
+        * `request_id`: gives back once for this id.
+        """
 
     def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies everything for `duration` seconds (1 ms to 36,500 days), in place of an earlier block. Returns what a
-        peek right after it would return. Raises whatever `on_error` says: a block that was not stored must not look
-        like one.
+        """Denies everything for `duration`, in place of an earlier block. Returns what a `peek` right after it would
+        return. A block that was not stored must not look like one: it fails whatever `on_error` is.
+
+        * `duration`: 1 ms to 36,500 days.
+
+        Raises `Unavailable` if Redis cannot store it.
         """
 
     def reset(self, key: str | bytes | int) -> bool:
-        """Forgets everything about `key`, including a block and reservations; True if there was anything. Raises
-        whatever `on_error` says."""
+        """Forgets everything about `key`, including a block and reservations; True if there was anything. Fails
+        whatever `on_error` is.
+        """
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key that holds the state of `key`."""
+        """The Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+        `<prefix>:limit:<name>:{<scope>}:{<key>}`.
+        """
+
+    def _reserve(
+        self, key: str | bytes | int, estimate: int, ttl: float, unsettled: str
+    ) -> tuple[Reservation, Future[Decision]]: ...
+    def _name_is_known(self) -> None: ...
 
 @final
 class Decision:
-    """The answer of a limiter for one key; as a bool, whether the call was admitted. Durations are seconds.
+    """The answer of a limiter for one key. With several rules `limit`, `remaining`, `retry_after` and `reset_after` are
+    those of the rule that binds: of the rules that deny the one with the longest `retry_after`, else the one with the
+    least `remaining`.
 
-    With several rules `limit`, `remaining`, `retry_after` and `reset_after` are those of the rule that binds: of the
-    rules that deny the one with the longest `retry_after`, else the one with the least remaining.
+    As a bool, whether the call was admitted. Durations are seconds.
     """
 
     @property
@@ -465,7 +596,9 @@ class Decision:
 
     @property
     def would_deny(self) -> bool:
-        """Whether the policy denies, and only `enforce=False` lets the call pass: it was charged nothing."""
+        """Whether the policy denies, and only `enforce=False` of its limiter lets the call pass: it was charged
+        nothing.
+        """
 
     @property
     def limit(self) -> int:
@@ -473,25 +606,27 @@ class Decision:
 
     @property
     def remaining(self) -> int:
-        """What could be consumed now; 0 while the key is blocked."""
+        """How much could be consumed now; 0 while the key is blocked."""
 
     @property
     def retry_after(self) -> float | None:
-        """After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when
-        never."""
+        """After how many seconds the same call would be admitted if nothing else called: 0 when admitted, None when
+        never.
+        """
 
     @property
     def reset_after(self) -> float:
-        """After how many seconds the rule that binds is as new and a block is over; `rules` has the other rules."""
+        """After how many seconds the rule that binds is as new and a block has ended; `rules` has the other rules."""
 
     @property
     def cost(self) -> int:
-        """The cost that was asked for; of `consume_up_to` what was taken."""
+        """The cost that was asked for; of `Limiter.consume_up_to` what was taken."""
 
     @property
     def source(self) -> _Source:
-        """Who answered: `redis`, `deny-cache` (this process, by what Redis denied a moment ago), `memory`, or `local`,
-        `open` or `closed` while Redis cannot."""
+        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """
 
     @property
     def healed(self) -> bool:
@@ -502,29 +637,37 @@ class Decision:
         """The answer of each rule, in the order of the policy."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields of an answer to the request that was decided, in their order.
+        """The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
+        whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules
+        that say so.
 
-        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
-        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
-        admitted, the longest period of the rules that say so."""
+        * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
+          draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
+          `draft-11`).
+        * `legacy`: whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are
+          added (default: False).
+        """
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
         `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
 
-        Raises `InvalidArgument` if the call was allowed."""
+        Raises `InvalidArgument` if the call was allowed.
+        """
 
-    def __bool__(self) -> bool: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> Decision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class CombinedDecision:
-    """The answer about several keys, charged all or none; as a bool, whether all were admitted."""
+    """The answer of `Client.consume_all` about several keys, charged all or none.
+
+    As a bool, whether all were admitted.
+    """
 
     @property
     def allowed(self) -> bool:
@@ -537,46 +680,57 @@ class CombinedDecision:
     @property
     def binding(self) -> int:
         """The index in `decisions` of the one that binds: of the rules that deny the one with the longest
-        `retry_after`, else the one with the least remaining."""
+        `retry_after`, else the one with the least `Decision.remaining`.
+        """
 
     @property
     def retry_after(self) -> float | None:
-        """After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when
-        never."""
+        """After how many seconds the same call would be admitted if nothing else called: 0 when admitted, None when
+        never.
+        """
 
     @property
     def source(self) -> _Source:
-        """Who answered: `redis`, `memory`, or `local`, `open` or `closed` while Redis cannot."""
+        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
         """The decision about each key, in the order given."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields of an answer to the request that was decided, in their order.
+        """The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
+        whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules
+        that say so.
 
-        `RateLimit-Policy` and `RateLimit` have an item for each rule (draft-ietf-httpapi-ratelimit-headers-11), unless
-        `syntax` is `none`. `legacy` adds `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-        that binds. A denial has `Retry-After`: whole seconds, rounded up, at least 1; if the call can never be
-        admitted, the longest period of the rules that say so."""
+        * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
+          draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
+          `draft-11`).
+        * `legacy`: whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are
+          added (default: False).
+        """
 
     def problem(self) -> _Problem:
         """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
         `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
 
-        Raises `InvalidArgument` if the call was allowed."""
+        Raises `InvalidArgument` if the call was allowed.
+        """
 
-    def __bool__(self) -> bool: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> CombinedDecision: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
+    def __bool__(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Reservation:
-    """An amount held by `Limiter.reserve`; as a bool, whether it was admitted (True if made by `Limiter.reservation`,
-    which does not ask Redis). Any process that knows its limiter, key and id can settle it."""
+    """An amount held by `Limiter.reserve`. Any process that knows its limiter, key and id can settle it.
+
+    As a bool, whether it was admitted (True if made by `Limiter.reservation`, which does not ask Redis).
+    """
 
     @property
     def key(self) -> str | bytes | int:
@@ -588,19 +742,24 @@ class Reservation:
 
     @property
     def decision(self) -> Decision | None:
-        """The answer of `reserve`; None if this was made by `Limiter.reservation`."""
+        """The answer of `Limiter.reserve`; None if this was made by `Limiter.reservation`."""
 
     def settle(self, actual: int) -> bool:
-        """Replaces the estimate by the `actual` amount (0 to 2^52). An excess is given back to the rules that still
-        count it; a shortfall is charged, whatever the limit. False if the reservation had ended, or was settled with
-        another amount: then nothing changed.
+        """Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a
+        shortfall is charged, whatever the limit. It is False if the reservation had ended, or was settled with another
+        amount: then nothing changed. Settling again with the same amount is True and changes nothing, so you may repeat
+        it after an error.
 
-        Settling again with the same amount is True and changes nothing, so you may repeat it after an error. Raises
-        whatever `on_error` says.
+        * `actual`: 0 to 2^52.
+
+        Raises `Unavailable` if Redis cannot answer, whatever `on_error` is.
         """
 
     def cancel(self) -> bool:
-        """Gives the whole estimate back: `settle` with 0."""
+        """Gives the whole estimate back: `settle` with 0.
+
+        Raises `Unavailable` if Redis cannot answer, whatever `on_error` is.
+        """
 
     def _decided(self, decision: Decision) -> None: ...
     def __bool__(self) -> bool: ...
@@ -608,22 +767,26 @@ class Reservation:
 @final
 class Lock:
     """A handle for a lock; made by `Client.lock` and its neighbours. One caller acquires it at a time, and can do so
-    again after its release; it is not re-entrant. Any thread may read, extend and release it.
+    again after its release; it is not re-entrant.
+
+    A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remaining` come from this process'
+    own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever Redis says.
+    A resource is safe from a holder that was paused if it refuses every fencing `token` smaller than the largest that
+    it has seen. A forked child does not hold what its parent holds.
+
+    Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever
+    `on_error` is.
 
         with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
             ...  # lock.token is for the resource, which refuses smaller ones
 
-    `with` acquires or raises `NotAcquired`, which says who holds it. At its end it releases; if the lock was lost in
-    the meantime and the body raised nothing, it raises `Lost`. If the body raises, you get that exception, even if the
+    `with` acquires or raises `NotAcquired`, which names the holder. At its end it releases; if the lock was lost in the
+    meantime and the body raised nothing, it raises `Lost`. If the body raises, you get that exception, even if the
     release fails.
 
-    The handle knows its deadline by this process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms.
-    Past it the lock is lost, whatever Redis says. A forked child does not hold what its parent holds. A handle that is
-    dropped while it holds is released in the background if `renew` is on; otherwise it ends with its ttl. When the
-    process ends, it may be released, and ends with its ttl at the latest.
-
-    Calls that ask Redis raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error`
-    says.
+    Any thread may read, extend and release it. A handle that is dropped while it holds is released in the background if
+    `renew` is on; otherwise it ends with its ttl. When the process ends, it may be released, and ends with its ttl at
+    the latest.
     """
 
     @property
@@ -632,21 +795,25 @@ class Lock:
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys, one for each name."""
+        """The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+        read-write lock `<prefix>:rw:{<name>}`.
+        """
 
     @property
     def ttl(self) -> float:
-        """The ttl in seconds."""
+        """How long a grant lasts unless it is renewed, in seconds."""
 
     @property
     def token(self) -> int | None:
         """The fencing token of the grant, larger than that of every grant of the name before; None if it was never
-        acquired, or is released. It stays after a loss."""
+        acquired, or is released. It stays after a loss.
+        """
 
     @property
     def state(self) -> _LockState:
-        """What the handle knows, without asking Redis: `released` (or never acquired), `held`, `uncertain` (held, but
-        the last renewal failed) or `lost`."""
+        """The state as the handle knows it, without asking Redis: `released` (or never acquired), `held`, `uncertain`
+        (held, but the last renewal failed) or `lost`.
+        """
 
     @property
     def held(self) -> bool:
@@ -654,50 +821,73 @@ class Lock:
 
     @property
     def remaining(self) -> float:
-        """For how many seconds it is held for certain; 0 if it is not."""
+        """For how many seconds it is held for certain unless it is renewed; 0 if it is not."""
 
     @property
     def lost(self) -> Loss:
         """An event, like a `threading.Event`, that is set when the present grant is lost. It belongs to that grant, so
-        get it after each acquisition. If nothing is held, it is never set."""
+        get it after each acquisition. If nothing is held, it is never set.
+        """
 
     def acquire(self, wait: float | None = None) -> bool:
-        """Acquires it, waiting for at most `wait` seconds (None: as the handle was made): True if it is held now.
+        """Acquires it: True if it is held now, False if it was not granted in time. Waiting does not poll. A wait that
+        ends without the lock leaves nothing behind. If a signal handler raises (Ctrl-C), the wait ends and nothing is
+        held.
 
-        Waiting does not poll: the process' thread listens for all waiters. If a signal handler raises (Ctrl-C), the
-        wait ends and nothing is held. Raises `InvalidArgument` if this handle holds the lock, or is being acquired.
+        * `wait`: how long to wait at most; 0 asks once (0 ms to 36,500 days; default: None, as the handle was made).
+
+        Raises `InvalidArgument` if this handle holds the lock, or is being acquired; `CrossSlot` for names in several
+        slots of a cluster.
         """
 
     def release(self) -> bool:
-        """Releases it: True if it was held until now, False if it was lost or is not held. Renewal stops at once. If
-        the release fails, it is sent again in the background until Redis answers, or the lease is over."""
+        """Releases it: True if it was held until now, False if it was lost or is not held. If the release fails, the
+        lock ends with its ttl at the latest. Renewal stops at once. A failed release is sent again in the background
+        until Redis answers, or the lease has ended.
+
+        Raises `Unavailable` if Redis cannot answer.
+        """
 
     def extend(self, ttl: float | None = None) -> bool:
-        """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost. It never
-        shortens."""
+        """Extends the lease to at least `ttl` from now: False if it was lost. It never shortens.
+
+        * `ttl`: 10 ms to 7 days; default: None, the lock's own.
+
+        Raises `Unavailable` if Redis cannot answer.
+        """
 
     def handover(self) -> str:
         """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
-        handle: it is released, renews no more, and its `release` is False. Asks nothing.
+        handle: it is released, no longer renewed, and its `release` is False. Does not ask Redis.
 
-        Nobody renews until the lock is adopted, so the text must arrive within what `remaining` says. Whoever has the
-        text can take the lease: treat it as a secret. It holds no password.
+        The lease is not renewed until the lock is adopted, so the text must arrive within what `remaining` shows.
+        Anyone who has the text can take the lease: treat it as a secret. It contains no password.
 
-        Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers."""
+        Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers.
+        """
 
     def assert_held(self) -> None:
-        """Raises `Lost` unless it is held for certain now. Does not ask Redis."""
+        """Fails unless it is held for certain now. Does not ask Redis.
+
+        Raises `Lost` if it is not.
+        """
 
     def raise_floor(self, floor: int) -> None:
-        """Makes every later token larger than `floor` (0 to 2^52): for a resource that has seen a larger token than the
-        lock gave. Does not ask Redis."""
+        """Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave.
+        Does not ask Redis.
+
+        * `floor`: 0 to 2^52.
+
+        Raises `InvalidArgument` for a floor out of these bounds.
+        """
 
     def inspect(self) -> Inspection:
-        """Who holds it (of several names, the first), and how many wait for it."""
+        """The holders of the lock (of several names, the first), and how many callers wait for it."""
 
     def force_release(self) -> int:
         """Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a
-        loss when they next renew or extend."""
+        loss when they next renew, extend or release.
+        """
 
     def _abandon(self) -> None:
         """Ends an acquisition whose caller has gone, and gives back what it got."""
@@ -711,25 +901,13 @@ class Lock:
     ) -> None: ...
 
 @final
-class Loss:
-    """Tells whether one grant of a lock was lost: the one that was held when you got `Lock.lost`. As a bool, whether it
-    is lost."""
-
-    def is_set(self) -> bool:
-        """Whether it is lost. In a forked child it is: the lock is its parent's."""
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
-        is over or the lock was released."""
-
-    def _future(self) -> Future[bool]:
-        """A future of the running loop for how the grant ends: True if it was lost. Of a client for loops."""
-
-    def __bool__(self) -> bool: ...
-
-@final
 class Stock:
     """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis forgets nothing.
+
+    Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
+    that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
+    within the client's timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`,
+    `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -737,11 +915,6 @@ class Stock:
         if taken.reservation:
             ...  # let the buyer pay
             sale.confirm(taken.reservation.id)
-
-    What is not confirmed before its hold is over returns to stock at the next call that writes. In every state that
-    anyone can see, `available + held + sold` is the number of all units. Calls raise `Unavailable`, `Timeout`,
-    `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` says, and are repeated after a lost reply within the
-    client's timeout: nothing is taken or sold twice.
     """
 
     @property
@@ -750,11 +923,13 @@ class Stock:
 
     @property
     def scope(self) -> str | bytes | None:
-        """The scope as it was given; None without one."""
+        """The scope given; None without one."""
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys: hash, holds, ledger."""
+        """The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
+        `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+        """
 
     def open(
         self,
@@ -763,81 +938,119 @@ class Stock:
         ends: float | None = None,
         prizes: Iterable[str | bytes] | None = None,
     ) -> bool:
-        """Opens the sale with `quantity` units (1 to 2^52): True if this call opened it, False if it is open with the
-        same numbers; then nothing changes. Raises `InvalidArgument` if it is open with others.
+        """Opens the sale: True if this call opened it, False if it is open with the same numbers and prizes; then
+        nothing changes.
 
-        `per_buyer` is the most units that one buyer holds and has bought. `ends` is when takes end, in seconds since
-        the epoch by the server's clock; confirming stays possible. `prizes` are as many payloads as units (1 to 1,024
-        bytes each, 10,000 at most), such as coupon codes: each reservation gets its own, in this order.
+        * `quantity`: 1 to 2^52.
+        * `per_buyer`: the most units that one buyer holds and has bought (1 to 2^52; default: None, no limit).
+        * `ends`: when takes end, in seconds since the epoch by the server's clock (default: None, never). Confirming
+          stays possible.
+        * `prizes`: a payload for each unit (a coupon code, a seat), of which each reservation gets its own in this
+          order: 1 to 1,024 bytes each, at most 10,000 at once, more by `Stock.restock`.
+
+        Raises `InvalidArgument` if it is open with others, which are named.
         """
 
     def close(self) -> bool:
         """Ends the sale now, for good: True if this call did, False if it had ended before. Takes are refused as
         `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `retention` after
-        the last of its holds has ended, or from now; until then its name is taken. Raises `InvalidArgument` if it is
-        not open."""
+        the last of its holds has ended, or from now; until then its name is taken.
+
+        Raises `InvalidArgument` if it is not open.
+        """
 
     def restock(
-        self,
-        quantity: int,
-        prizes: Iterable[str | bytes] | None = None,
-        request_id: str | bytes | None = None,
+        self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds `quantity` units to an open sale and returns how many units there are now, including sold ones. A sale
-        with prizes needs as many more. With a `request_id` they are added once for it while it is remembered, at least
-        a day."""
+        """Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes
+        needs as many more.
+
+        * `quantity`: 1 to 2^52.
+        * `prizes`: one for each unit, if the sale has prizes.
+        * `request_id`: adds once for this id (1 to 256 bytes) while it is remembered, at least a day.
+
+        Raises `InvalidArgument` if it is not open, or for a wrong number of prizes.
+        """
 
     def take(
-        self,
-        buyer: str | bytes,
-        quantity: int = 1,
-        hold: float = 600.0,
-        request_id: str | bytes | None = None,
+        self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds `quantity` units for a buyer (1 to 1,024 bytes) for `hold` seconds (1 ms to 30 days), or says why not.
+        """Holds units for a buyer, or returns why not in `Taken.outcome`. Units that are not confirmed in time return
+        to stock.
 
-        With a `request_id`, which belongs to this stock and buyer, units are taken once for it: the same id gets the
-        first reservation again, whatever happened to it, while it is remembered: as long as the hold, or the client's
-        `request_memory` if that is longer. A refused call is decided again.
+        The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+        remembered: as long as the hold, or the client's `request_memory` if that is longer. A refused call is decided
+        again.
+
+        * `buyer`: 1 to 1,024 bytes.
+        * `quantity`: how many units, all or none; of units with prizes at most 1,000 (1 to 2^52; default: 1).
+        * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
+        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
+          first by their Redis keys.
+
+        Raises `InvalidArgument` for an invalid buyer or number.
         """
 
     def confirm(self, id: str) -> bool:
         """Sells what a reservation holds: True, also if it was confirmed before (that is remembered for a day at
-        least); False, and nothing is sold, if the hold was over or cancelled. Raises `InvalidArgument` for an id of
-        another stock."""
+        least); False, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+
+        Raises `InvalidArgument` for an id of another stock.
+        """
 
     def cancel(self, id: str) -> bool:
         """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;
-        False if the hold was over or confirmed."""
+        False if the hold had ended or was confirmed.
+
+        Raises `InvalidArgument` for an id of another stock.
+        """
 
     def extend(self, id: str, hold: float = 600.0) -> bool:
-        """Makes a hold last for at least `hold` seconds from now; it never becomes shorter. False if it was over,
-        confirmed or cancelled."""
+        """Makes a hold last for at least `hold` from now, and never shortens it; False if it had ended, or was
+        confirmed or cancelled.
+
+        * `hold`: 1 ms to 30 days; default: 10 minutes.
+
+        Raises `InvalidArgument` for an id of another stock.
+        """
 
     def status(self) -> StockStatus:
         """The numbers of the sale."""
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists up to `count` (1 to 1,000) holds that are not over in the order in which they end: the first of them,
-        or those from the `next` of the page before. What is extended meanwhile may be seen twice; nothing is left
-        out."""
+        """Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
+        twice; none is left out.
+
+        * `cursor`: the `StockPage.next` of the page before (default: None, the first page).
+        * `count`: how many at most (1 to 1,000; default: 100).
+
+        Raises `InvalidArgument` for an invalid cursor or count.
+        """
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
-        """Reads up to `count` (1 to 1,000) entries of the ledger, those after the entry with the id `after`, or from
-        the first that is kept. If you store the last id together with your own changes, you read every entry at least
-        once."""
+        """Reads entries of the ledger, in order. If you store the last id together with your own changes, you read
+        every entry at least once, as long as the ledger keeps them.
+
+        * `after`: the `LedgerEntry.id` of the entry before (default: None, from the first that is kept).
+        * `count`: how many at most (1 to 1,000; default: 100).
+
+        Raises `InvalidArgument` for an invalid id or count.
+        """
 
 @final
 class Taken:
-    """The answer of `Stock.take`; as a bool, whether the units are held."""
+    """The answer of `Stock.take`.
+
+    As a bool, whether the units are held.
+    """
 
     @property
-    def outcome(self) -> _Outcome:
-        """`held`, `sold_out`, `buyer_limit`, `not_open` or `ended`."""
+    def outcome(self) -> _TakeOutcome:
+        """The outcome: `held`, `sold_out`, `buyer_limit`, `not_open` or `ended`."""
 
     @property
     def reservation(self) -> StockReservation | None:
-        """What is held; None unless the outcome is `held`."""
+        """The units that are held; None unless the outcome is `held`."""
 
     @property
     def available(self) -> int:
@@ -849,11 +1062,14 @@ class Taken:
 
 @final
 class TakenAll:
-    """The answer of `Client.take_all`; as a bool, whether all the units are held. If not, none is."""
+    """The answer of `Client.take_all`. If not all the units are held, none is.
+
+    As a bool, whether all the units are held.
+    """
 
     @property
-    def outcome(self) -> _Outcome:
-        """`held`, or why the first stock that refuses does: `sold_out`, `buyer_limit`, `not_open` or `ended`."""
+    def outcome(self) -> _TakeOutcome:
+        """The outcome; if the take was refused, that of the first stock that refuses."""
 
     @property
     def refused(self) -> int | None:
@@ -861,7 +1077,7 @@ class TakenAll:
 
     @property
     def reservations(self) -> tuple[StockReservation, ...]:
-        """What is held of each stock, in the order given; empty unless the outcome is `held`."""
+        """The units that are held of each stock, in the order given; empty unless the outcome is `held`."""
 
     @property
     def available(self) -> tuple[int, ...]:
@@ -877,7 +1093,7 @@ class StockReservation:
 
     @property
     def id(self) -> str:
-        """The id, with which any process can confirm, cancel or extend it."""
+        """The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed."""
 
     @property
     def quantity(self) -> int:
@@ -916,11 +1132,12 @@ class StockPage:
 @final
 class StockStatus:
     """The numbers of a sale: the answer of `Stock.status`. `available + held + sold` are `quantity`; all 0 if it is not
-    open."""
+    open.
+    """
 
     @property
     def phase(self) -> str:
-        """`not_open`, `open` or `ended`."""
+        """The phase: `not_open`, `open` or `ended`, when holds can still be confirmed."""
 
     @property
     def quantity(self) -> int:
@@ -967,12 +1184,13 @@ class LedgerEntry:
 
     @property
     def kind(self) -> str:
-        """`opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`."""
+        """The change: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`."""
 
     @property
     def reservation(self) -> str | None:
-        """The id of the reservation; None for an opening, a restock and a closing, and for units that expired since
-        somebody deleted the key of their holds."""
+        """The id of the reservation; None for an opening, a restock and a closing, and for units that expired after the
+        key of their holds was deleted.
+        """
 
     @property
     def buyer(self) -> bytes | None:
@@ -980,7 +1198,7 @@ class LedgerEntry:
 
     @property
     def quantity(self) -> int:
-        """How many units."""
+        """How many units; 0 for a closing."""
 
     @property
     def time(self) -> float:
@@ -1007,13 +1225,13 @@ class LedgerEntry:
 
 @final
 class Once:
-    """What is done once for each id; made by `Client.once`.
+    """Work that is done once for each id; made by `Client.once`. An id is 1 to 1,024 bytes.
+
+    All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is:
+    better not done than done twice.
 
         orders = client.once("orders")
         receipt = orders.run("order:42", lambda: charge(order))
-
-    Ids are 1 to 1,024 bytes. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever
-    `on_error` says: better not done than done twice.
     """
 
     @property
@@ -1021,32 +1239,57 @@ class Once:
         """The name given."""
 
     def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: whether this caller is the first, and what the first gave (up to 64 MiB). While a `run` of the
-        id runs, nobody is the first."""
+        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` what the first
+        gave. A claim whose reply was lost is asked for again and stays the caller's. While a `run` of the id runs, no
+        caller is the first.
+
+        * `id`: 1 to 1,024 bytes.
+        * `value`: the value that later callers get: any bytes, at most 64 MiB.
+
+        Raises `InvalidArgument` for an invalid id or value.
+        """
 
     def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was one. A function that
-        runs for it continues, but its result is not stored."""
+        """Forgets an id, whichever caller claimed it, so the next caller is the first: True if there was one. A
+        function that runs for it continues, but its result is not stored.
+
+        * `id`: 1 to 1,024 bytes.
+        """
 
     def run(
         self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """What `function()` returned for this id: bytes, text as UTF-8, or None. The first caller runs it; the others
-        get its result, and wait for it for at most `wait` seconds (None: 5 more than the lease), then raise `Timeout`.
+        """The result of the first run for this id. If there was none, this call runs `function`; the others get its
+        result, at once or when it comes.
 
-        If it raises, its caller gets the exception. Others run it again, unless the error is remembered: then they get
-        `LoadFailed`. If its caller dies, the next one runs it after the lease.
+        If the function fails, its caller gets the error. The next caller runs it again, unless `error_ttl` remembers
+        the error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run
+        twice.
+
+        * `id`: 1 to 1,024 bytes.
+        * `function`: returns any bytes, at most 64 MiB, text as UTF-8, or None.
+        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+
+        Raises `Timeout` if the result did not come in time; `LoadFailed` if the function failed a moment ago and the
+        error is remembered.
         """
 
     def redis_key(self, id: str | bytes) -> bytes:
-        """The Redis key of an id."""
+        """The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+
+        * `id`: 1 to 1,024 bytes.
+        """
 
     def _begin(self, id: str | bytes, wait: float | None) -> Loading:
         """A load of the result, for a loop."""
 
 @final
 class Claimed:
-    """The answer of `Once.claim`; as a bool, whether this caller is the first."""
+    """The answer of `Once.claim`.
+
+    As a bool, whether this caller is the first.
+    """
 
     @property
     def first(self) -> bool:
@@ -1062,7 +1305,7 @@ class Claimed:
 
     @property
     def remaining(self) -> float:
-        """The seconds until the claim ends, or the lease of the running function."""
+        """How many seconds are left until the claim ends, or the lease of the running function."""
 
     @property
     def age(self) -> float:
@@ -1075,12 +1318,15 @@ class Claimed:
 @final
 class Cache:
     """A cache that never stampedes; made by `Client.cache`. On a miss one caller loads the value, in whatever process.
+    When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the old
+    one.
+
+    Keys are 1 to 1,024 bytes, values up to 64 MiB, or None: it is known that there is no value. All calls can fail with
+    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is; with `when_away="load"`
+    a `get` loads in place of the first two.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
-
-    Keys are 1 to 1,024 bytes, values up to 64 MiB. Calls raise `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`
-    and `Closed`, whatever `on_error` says; with `when_away="load"` a `get` loads in place of the first two.
     """
 
     @property
@@ -1090,12 +1336,16 @@ class Cache:
     def get(
         self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """The value of `key`, or what `load()` makes of it: bytes, text as UTF-8, or None if there is none.
+        """The value of `key`, fresh or stale, or what `load` returns if it is this caller's turn to load. On a miss,
+        while another caller loads, this waits for the value. If `load` fails, its caller gets the error; other callers,
+        for `error_ttl`, get the stale value or `LoadFailed`. A `load` must not get its own key: it would wait for
+        itself.
 
-        On a miss, while another caller loads, this waits for at most `wait` seconds (None: 5 more than the lease), then
-        raises `Timeout`. A stale value is served at once, except to the one caller that loads a new one. If `load`
-        raises, its caller gets the exception; others raise `LoadFailed` for a short time, or get the stale value. A
-        `load` must not get its own key: it would wait for itself.
+        * `key`: at most 1,024 bytes.
+        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+
+        Raises `Timeout` if the value did not come in time; `LoadFailed` if a loader failed a short time ago.
         """
 
     def get_many(
@@ -1104,33 +1354,47 @@ class Cache:
         load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
         wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
-        """The values of 1 to 1,000 keys, none twice, in one call; `load(missing)` gets a list of the missing ones and
-        returns a mapping. Keys that it leaves out have no value, keys that it adds are ignored.
+        """The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that
+        no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this
+        waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any
+        slots; the call then takes a round trip for each slot.
 
-        After that it waits for keys that others load, and loads them one by one if those fail. If the last load of a
-        key failed a short time ago, it raises `LoadFailed` after it has stored what it loaded. In a cluster the keys
-        may lie in any slots; the call then takes a round trip for each slot.
+        * `keys`: at most 1,000, none twice.
+        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+
+        Raises `Timeout` if a value did not come in time; `LoadFailed` if the last load of a key failed a short time
+        ago; what this call loaded is stored before.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
-        """As `get`, with a value that is stored as JSON. The caller that loads gets it back from JSON too. None is no
-        value.
+        """As `get`, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
+        None is no value.
 
-        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and dicts within each other,
-        or half of a surrogate pair."""
+        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+
+        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and objects within each
+        other, or half of a surrogate pair; `Timeout` if the value did not come in time; `LoadFailed` if a loader failed
+        a short time ago.
+        """
 
     def peek(self, key: str | bytes | int) -> Seen | None:
-        """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
+        """The value of a key, fresh or stale, without loading or waiting; None if there is nothing."""
 
     def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
-        """Stores a value that you already have; None means that there is none. It counts as newer than whatever is
-        being loaded."""
+        """Stores a value that you already have. It counts as newer than whatever is being loaded.
+
+        * `value`: none means that there is no value; if `negative` is 0, that only forgets the key.
+
+        Raises `InvalidArgument` for an invalid value.
+        """
 
     def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is no longer served. True if there was a value."""
+        """Forgets a key: what was loaded, or is being loaded now, is no longer served; True if there was a value."""
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key of a key."""
+        """The Redis key of a key: `<prefix>:cache:<name>:{<key>}`."""
 
     def _get(self, key: str | bytes | int, wait: float | None) -> Loading:
         """A load of the value, for a loop."""
@@ -1140,7 +1404,7 @@ class Cache:
 
 @final
 class Seen:
-    """What a cache has: the answer of `Cache.peek`."""
+    """A value that `Cache.peek` found."""
 
     @property
     def value(self) -> bytes | None:
@@ -1158,25 +1422,8 @@ class Seen:
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
-class Loading:
-    """One load. `_next` says what is to be done: None is a step for `Client._carry`."""
-
-    def _next(self) -> tuple[bytes | None, ...] | list[int] | None:
-        """What is next: a tuple of the values, which are all; a list of the places of the keys whose values are to be
-        made; or None, for what is to be carried out."""
-
-    def _loaded(self, values: list[Any]) -> None:
-        """Takes what was made for the places, which is then to be carried out."""
-
-    def _failed(self, error: str) -> None:
-        """Takes why nothing was made, which is then to be carried out."""
-
-    def _leave(self) -> None:
-        """Frees the way for others, from whichever thread, without a loop."""
-
-@final
 class Inspection:
-    """Who holds a lock and how many wait for it: the answer of `Lock.inspect`."""
+    """The holders of a lock and how many callers wait for it: the answer of `Lock.inspect`."""
 
     @property
     def token(self) -> int:
@@ -1203,11 +1450,11 @@ class Holder:
 
     @property
     def host(self) -> str:
-        """The host it runs on; empty if it did not say."""
+        """The host it runs on; empty if it is not known."""
 
     @property
     def pid(self) -> int:
-        """Its process there."""
+        """Its process there; 0 if it is not known."""
 
     @property
     def label(self) -> str:
@@ -1234,7 +1481,10 @@ class Holder:
 
 @final
 class RuleDecision:
-    """What one rule of a policy says; as a bool, whether this rule admits by itself. Durations are seconds."""
+    """The answer of one rule of a policy.
+
+    As a bool, whether this rule admits by itself. Durations are seconds.
+    """
 
     @property
     def allowed(self) -> bool:
@@ -1242,11 +1492,11 @@ class RuleDecision:
 
     @property
     def limit(self) -> int:
-        """The most that the rule admits at once: its capacity."""
+        """The most that this rule admits at once: its capacity."""
 
     @property
     def remaining(self) -> int:
-        """What this rule would let be consumed now."""
+        """How much this rule would let be consumed now."""
 
     @property
     def retry_after(self) -> float | None:
@@ -1258,11 +1508,11 @@ class RuleDecision:
 
     @property
     def algorithm(self) -> _Algorithm:
-        """How the rule counts."""
+        """How this rule counts."""
 
     @property
     def quota(self) -> int:
-        """How much the rule admits per period."""
+        """How much this rule admits per period."""
 
     @property
     def period(self) -> float:
@@ -1270,7 +1520,7 @@ class RuleDecision:
 
     @property
     def capacity(self) -> int:
-        """The most that the rule admits at once: the quota, but for a token bucket that says another capacity."""
+        """The most that this rule admits at once: the quota, except for a token bucket with another capacity."""
 
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> RuleDecision: ...
@@ -1281,12 +1531,15 @@ class RuleDecision:
 
 @final
 class Rule:
-    """One limit as an object: at most `limit` (1 to 2^52) per `period` seconds (1 ms to 36,500 days, in whole
-    milliseconds), counted by `algorithm` (`fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
-    `sliding-log`).
-    `capacity`, for a token bucket only, is the most that may be consumed at once (1 to 2^52); None is the limit.
+    """One rule of a policy: at most `limit` per `period`.
 
-    Raises `InvalidPolicy` for what is out of these bounds.
+    * `limit`: the amount per period (1 to 2^52).
+    * `period`: the period, in whole milliseconds (1 ms to 36,500 days).
+    * `algorithm`: how the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
+      `sliding-log` (default: `fixed-window`).
+    * `capacity`: for a token bucket only: the most that may be consumed at once (1 to 2^52; default: None, the limit).
+
+    Raises `InvalidArgument` for an argument that is not a number; `InvalidPolicy` for a number out of these bounds.
     """
 
     def __new__(
@@ -1308,38 +1561,10 @@ class Rule:
     def capacity(self) -> int:
         """The most that may be consumed at once: the limit, unless another capacity was given."""
 
-    def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
-
-def client_address(
-    peer: str | None, forwarded: str | Iterable[str] | None, trusted: Iterable[str], ipv6_prefix: int = 64
-) -> str:
-    """The address of the client that sent a request, as a text to be used as a key.
-
-    `peer` is the address of the socket; None or an empty text is a Unix socket. `forwarded` is the value of
-    `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it. `trusted` lists the proxies: addresses,
-    networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
-
-    The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-    trusted is the client's: what stands further left was written by that client. What is no address ends the reading;
-    then it is that of the proxy which sent it. An IPv6 address stands for the network of its first `ipv6_prefix` bits
-    (32 to 128), such as `2001:db8:1:2::/64`.
-
-    Raises `InvalidArgument` for what is no address or network, for one that means everybody, and if there is no address
-    at all: a Unix socket, and nothing in the header."""
-
-def metrics() -> list[_Metric]:
-    """What was counted until now, by this process and those that count with it; nothing where `QUOTALOCK_METRICS=off`.
-
-    A dict for each metric: its `name` as Prometheus is to call it, a `help` in one sentence, its `kind` (`counter`,
-    `gauge` or `histogram`), and `samples`: dicts with `labels` and a `value`; of a histogram in place of that `buckets`
-    (pairs of a bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`.
-    What never happened is left out. No key shows: labels are the names of limiters, stocks, caches and servers."""
-
-def prometheus() -> str:
-    """The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
 
 def quorum_lock(
     clients: Iterable[Client],
@@ -1347,22 +1572,107 @@ def quorum_lock(
     ttl: float = 30.0,
     wait: float = 0.0,
     renew: bool = True,
-    max_hold: float = 3600.0,
+    max_hold: float = 3_600.0,
     token_above: int = 0,
     label: str = "",
 ) -> Lock:
-    """Makes a handle for a mutex over several independent servers, one for each of `clients` (3 to 15, better an odd
-    number): held if most of them granted it within its ttl, so it survives the loss of the others. Does no I/O.
+    """Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
+    it survives the loss of the others. Does not ask Redis. The handle works for as long as all the clients are open.
 
-    The options are those of `Client.lock`. Each server has a twentieth of the `ttl` to answer. Waiters ask again every
-    10 to 50 ms. A server that was started less than a `ttl` ago and keeps no append-only file has no vote.
+    Each server has a twentieth of the `ttl` to answer. Waiters ask again every 10 to 50 ms. A server that was started
+    less than a ttl ago and keeps no append-only file has no vote.
+
+    * `clients`: 3 to 15, better an odd number, each of a server of its own.
+    * `name`: 1 to 1,024 bytes of anything.
+
+    The other options are those of `Client.lock`.
 
     Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
     """
 
+def client_address(
+    peer: str | None, forwarded: str | Iterable[str] | None, trusted: Iterable[str], ipv6_prefix: int = 64
+) -> str:
+    """The address of the client that sent a request, as a text to be used as a key.
+
+    The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
+    trusted is the client's: what stands further left was written by that client. An entry that is not an address ends
+    the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
+    `2001:db8:1:2::/64`.
+
+    * `peer`: the address of the socket; None or an empty text is a Unix socket.
+    * `forwarded`: the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it.
+    * `trusted`: the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
+    * `ipv6_prefix`: how many leading bits of an IPv6 address stand for a client; 128: the address itself (32 to 128;
+      default: 64).
+
+    Raises `InvalidArgument` for an invalid address or network, for one that contains all addresses, and if there is no
+    address at all: a Unix socket, and nothing in the header.
+    """
+
+def metrics() -> list[_Metric]:
+    """The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+
+    Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
+    `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
+    bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics
+    that were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+    """
+
+def prometheus() -> str:
+    """The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`."""
+
+def set_time(client: Client, micros: int | None) -> None:
+    """Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is
+    decided, also on a real server; None goes back to the server's clock. Other clients of the same server or memory
+    keep theirs.
+    """
+
+def put(client: Client, redis_key: str | bytes | int, kind: str, value: str | bytes) -> bool:
+    """Replaces the value at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
+    `persist` removes the TTL of what is there.
+    """
+
+def get(client: Client, redis_key: str | bytes | int) -> tuple[bytes, int | None] | None:
+    """Reads the value at a raw Redis key, and the milliseconds until it expires (None: no TTL); None without a key."""
+
+@final
+class Loss:
+    """Whether one grant of a lock was lost: the one that was held when you got `Lock.lost`. As a bool, whether it
+    is lost."""
+
+    def is_set(self) -> bool:
+        """Whether it is lost. In a forked child it is: the lock is its parent's."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
+        is over or the lock was released."""
+
+    def _future(self) -> Future[bool]:
+        """A future of the running loop for how the grant ends: True if it was lost. Of a client for loops."""
+
+    def __bool__(self) -> bool: ...
+
+@final
+class Loading:
+    """One load. `_next` says what is to be done: None is a step for `Client._carry`."""
+
+    def _next(self) -> tuple[bytes | None, ...] | list[int] | None:
+        """The next step: a tuple of the values, which are all; a list of the places of the keys whose values are to be
+        made; or None, for what is to be carried out."""
+
+    def _loaded(self, values: list[Any]) -> None:
+        """Takes what was made for the places, which is then to be carried out."""
+
+    def _failed(self, error: str) -> None:
+        """Takes why nothing was made, which is then to be carried out."""
+
+    def _leave(self) -> None:
+        """Frees the way for others, from whichever thread, without a loop."""
+
 @final
 class PasswordQuestion:
-    """Somebody waits for a password, on a loop. Dropped without an answer, it tells them so."""
+    """A call that waits for a password, on a loop. It fails if this is dropped without an answer."""
 
     def _answer(self, told: object) -> None:
         """Answers it by what the function returned."""
@@ -1390,34 +1700,22 @@ def settle_threads() -> None:
     """Keeps other threads out of the native code for a moment; called by the interpreter when it ends."""
 
 def check_function(what: str, given: object) -> None:
-    """Refuses what cannot be called, before anybody waits for it: `TypeError`."""
+    """Refuses what cannot be called, before a caller waits for it: `TypeError`."""
 
 def tell_decision(
     function: Callable[[Decision, str | bytes | int], object], decision: Decision, key: str | bytes | int
 ) -> None:
-    """Tells `on_decision` of a decision that charged or denied. What it raises goes to `sys.unraisablehook`."""
+    """Calls `on_decision` for a decision that charged or denied. Its error goes to `sys.unraisablehook`."""
 
 def tell_decisions(
     function: Callable[[Decision, str | bytes | int], object],
     decision: CombinedDecision,
     keys: list[str | bytes | int],
 ) -> None:
-    """As `tell_decision`, of each of several decisions that charged or denied."""
+    """As `tell_decision`, for each of several decisions that charged or denied."""
 
 def tell_lost(function: Callable[[Any], object], lock: object) -> None:
-    """Tells `on_lost` of a lock. What it raises goes to `sys.unraisablehook`."""
+    """Calls `on_lost` for a lock. Its error goes to `sys.unraisablehook`."""
 
 def check_json(text: str) -> None:
     """Refuses JSON that another language cannot read back, before it is stored: `InvalidArgument`."""
-
-def set_time(client: Client, micros: int | None) -> None:
-    """Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is
-    decided, also on a real server; None goes back to the server's clock. Other clients of the same server or memory
-    keep theirs."""
-
-def put(client: Client, redis_key: str | bytes | int, kind: str, value: str | bytes) -> bool:
-    """Replaces what stands at a raw Redis key: `string` puts the value without a TTL, `list` a list of another program,
-    `persist` takes away the TTL of what is there."""
-
-def get(client: Client, redis_key: str | bytes | int) -> tuple[bytes, int | None] | None:
-    """Reads what stands at a raw Redis key: the value and the milliseconds left (None: no TTL); None without a key."""

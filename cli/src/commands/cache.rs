@@ -8,16 +8,17 @@ use quotalock::{CacheOptions, OnceOptions};
 use serde_json::json;
 
 use super::inspect::ENTRY;
-use super::inspect_words::{Told, entry};
-use crate::arguments::Shared;
+use super::inspect_words::{KeyDescription, entry};
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown};
+use crate::output::answer;
+use crate::printable::shown;
+use crate::shared::SharedArguments;
 use crate::words::{bytes, text};
 use crate::{raw, server};
 
 /// What `cache` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CacheArguments {
     /// The name of the cache
     name: String,
     /// The key
@@ -25,12 +26,12 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &CacheArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     tell(shared, KeyKind::Cache, &arguments.name, bytes(&arguments.key))
 }
 
 /// Tells of an entry of a cache, or of an id of a `once`.
-pub fn tell(shared: &Shared, kind: KeyKind, name: &str, key: &[u8]) -> Result<Exit, Failure> {
+pub fn tell(shared: &SharedArguments, kind: KeyKind, name: &str, key: &[u8]) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
     let (redis_key, word, absent) = match kind {
         KeyKind::Once => (
@@ -46,8 +47,8 @@ pub fn tell(shared: &Shared, kind: KeyKind, name: &str, key: &[u8]) -> Result<Ex
     let raw = raw::look(&mut servers, &redis_key, Some(ENTRY))?;
     let state = if kind == KeyKind::Once { "open" } else { "nothing" };
     let mut told = match raw {
-        None => Told::new(absent, json!({ "state": state })),
-        Some(raw) if raw.kind != "string" => Told::damaged(),
+        None => KeyDescription::new(absent, json!({ "state": state })),
+        Some(raw) if raw.kind != "string" => KeyDescription::damaged(),
         Some(raw) => entry(&raw, kind),
     };
     told.json[word] = name.into();

@@ -7,13 +7,14 @@ use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName};
 use quotalock::{CacheOptions, Client, LimiterOptions, LockOptions, OnceOptions, Policy, StockOptions};
 use serde_json::{Value, json};
 
-use super::inspect_words::{Told, entry, limiter, lock, title};
+use super::inspect_words::{KeyDescription, entry, limiter, lock, title};
 use super::stock;
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown};
+use crate::output::answer;
+use crate::printable::shown;
 use crate::raw::{self, Raw};
 use crate::server::{self, Servers};
+use crate::shared::SharedArguments;
 use crate::words::{bytes, span, text};
 
 /// How much of an entry is read: what stands before its value, and an error.
@@ -21,7 +22,7 @@ pub const ENTRY: usize = ENTRY_HEADER + 1_024;
 
 /// What `inspect` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct InspectArguments {
     /// A Redis key; or the name of a limiter, cache or once, then its KEY; or the name of a lock or stock
     name: OsString,
     /// The key of the limiter or cache, or the id of the once
@@ -32,15 +33,15 @@ pub struct Arguments {
 }
 
 /// A key that was found.
-struct Found {
+struct InspectedKey {
     redis_key: Vec<u8>,
     title: String,
     raw: Raw,
-    told: Told,
+    told: KeyDescription,
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &InspectArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
     let candidates = arguments.candidates(&client)?;
     let mut servers = server::find_owners(&shared.url, shared.server_timeout, &candidates)?;
@@ -58,14 +59,14 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         answer(shared, &said, &raw::with_unknown(json!({ "found": [] }), &unknown))?;
         return Ok(if unknown.is_fine() { Exit::Fine } else { Exit::Findings });
     }
-    let said: Vec<String> = found.iter().map(Found::text).collect();
-    let json = json!({ "found": found.iter().map(Found::json).collect::<Vec<_>>() });
+    let said: Vec<String> = found.iter().map(InspectedKey::text).collect();
+    let json = json!({ "found": found.iter().map(InspectedKey::json).collect::<Vec<_>>() });
     answer(shared, &(raw::told_unknown(&unknown, shared) + &said.join("\n")), &raw::with_unknown(json, &unknown))?;
     let is_fine = unknown.is_fine() && found.iter().all(|found| found.told.findings.is_empty());
     Ok(if is_fine { Exit::Fine } else { Exit::Findings })
 }
 
-impl Arguments {
+impl InspectArguments {
     /// The Redis keys that may be meant.
     fn candidates(&self, client: &Client) -> Result<Vec<Vec<u8>>, Failure> {
         let name = bytes(&self.name);
@@ -95,7 +96,7 @@ impl Arguments {
     }
 }
 
-fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Option<Found>, Failure> {
+fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Option<InspectedKey>, Failure> {
     let name = KeyName::parse(client.prefix(), &redis_key);
     // Of what is not ours the type is enough.
     let most = match &name {
@@ -110,19 +111,19 @@ fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Op
     if raw.ttl.is_none() && name.is_some() {
         told.findings.push("it has no TTL, so it may stay for ever: the next call that writes gives it one".into());
     }
-    Ok(Some(Found { redis_key, title, raw, told }))
+    Ok(Some(InspectedKey { redis_key, title, raw, told }))
 }
 
 /// What a value says, by what its key is about.
-fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<Told, Failure> {
+fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<KeyDescription, Failure> {
     let Some(name) = name else {
-        return Ok(Told::new(
+        return Ok(KeyDescription::new(
             format!("not ours, a Redis {}", shown(raw.kind.as_bytes())),
             json!({ "state": "foreign" }),
         ));
     };
     if !name.beside.is_empty() || name.kind == KeyKind::Request {
-        return Ok(Told::new("remembered beside it", json!({ "state": "beside" })));
+        return Ok(KeyDescription::new("remembered beside it", json!({ "state": "beside" })));
     }
     let wanted = match name.kind {
         KeyKind::Stock => "hash",
@@ -131,31 +132,32 @@ fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<Told, Fail
     };
     if raw.kind != wanted {
         let finding = "its type is not ours: calls about it fail with wrong_type until it is renamed or deleted";
-        let told = Told::new(format!("a Redis {}", shown(raw.kind.as_bytes())), json!({ "state": "wrong_type" }));
-        return Ok(Told { findings: vec![finding.into()], ..told });
+        let told =
+            KeyDescription::new(format!("a Redis {}", shown(raw.kind.as_bytes())), json!({ "state": "wrong_type" }));
+        return Ok(KeyDescription { findings: vec![finding.into()], ..told });
     }
     Ok(match name.kind {
         KeyKind::Limiter => limiter(raw),
         KeyKind::Lock | KeyKind::Semaphore | KeyKind::ReadWrite => lock(raw),
         KeyKind::Reports => {
             let state = "what processes decided, and whom they denied most: see quotalock top";
-            Told::new(state, json!({ "state": "reports" }))
+            KeyDescription::new(state, json!({ "state": "reports" }))
         }
         KeyKind::Stock => stock::tell(client, &name.name, name.scope.as_deref(), stock::FEW, raw.now)?,
         _ => entry(raw, name.kind),
     })
 }
 
-impl Found {
+impl InspectedKey {
     fn text(&self) -> String {
-        let Found { redis_key, title, raw, told } = self;
+        let InspectedKey { redis_key, title, raw, told } = self;
         let ttl = raw.ttl.map_or("no TTL".to_owned(), |ttl| format!("TTL {}", span(ttl.saturating_mul(1_000))));
         let memory = raw.memory.map_or(String::new(), |memory| format!(", {memory} bytes of memory"));
         format!("{}  Redis key {}, {ttl}{memory}\n", told.text(title), shown(redis_key))
     }
 
     fn json(&self) -> Value {
-        let Found { redis_key, title, raw, told } = self;
+        let InspectedKey { redis_key, title, raw, told } = self;
         let mut json = told.json.clone();
         json["redis_key"] = text(redis_key).into();
         json["what"] = title.as_str().into();

@@ -5,12 +5,12 @@ use quotalock::{Holder, StockPage, StockPhase, StockStatus, Unsettled};
 use serde_json::{Value, json};
 
 use super::limit::{rule_in_json, rule_in_words};
-use crate::output::shown;
+use crate::printable::shown;
 use crate::raw::Raw;
 use crate::words::{count, millis, span, text};
 
 /// What is told of a key.
-pub struct Told {
+pub struct KeyDescription {
     /// The state in a few words.
     pub state: String,
     /// More of it, a line each.
@@ -21,16 +21,19 @@ pub struct Told {
     pub findings: Vec<String>,
 }
 
-impl Told {
+impl KeyDescription {
     /// Of which nothing is wrong yet.
-    pub fn new(state: impl Into<String>, json: Value) -> Told {
-        Told { state: state.into(), lines: Vec::new(), json, findings: Vec::new() }
+    pub fn new(state: impl Into<String>, json: Value) -> KeyDescription {
+        KeyDescription { state: state.into(), lines: Vec::new(), json, findings: Vec::new() }
     }
 
     /// Of a value that is not ours, or not whole.
-    pub fn damaged() -> Told {
+    pub fn damaged() -> KeyDescription {
         let finding = "the value is not ours or damaged: it counts as none, and the next call that writes replaces it";
-        Told { findings: vec![finding.into()], ..Told::new("damaged", json!({ "state": "damaged" })) }
+        KeyDescription {
+            findings: vec![finding.into()],
+            ..KeyDescription::new("damaged", json!({ "state": "damaged" }))
+        }
     }
 
     fn ahead(&mut self, is_ahead: bool) {
@@ -71,8 +74,8 @@ pub fn title(name: &KeyName) -> String {
 }
 
 /// What a limiter knows of a key.
-pub fn limiter(raw: &Raw) -> Told {
-    let Some(stored) = StoredLimiter::read(&raw.value, raw.now) else { return Told::damaged() };
+pub fn limiter(raw: &Raw) -> KeyDescription {
+    let Some(stored) = StoredLimiter::read(&raw.value, raw.now) else { return KeyDescription::damaged() };
     let denies = stored.rules.iter().any(|(_, said)| !said.allowed);
     let (word, state) = match (stored.block_left, denies) {
         (0, false) => ("admits", "admits a call that costs 1".to_owned()),
@@ -86,7 +89,7 @@ pub fn limiter(raw: &Raw) -> Told {
         json!({ "amount": hold.amount, "left_ms": millis(hold.left), "unsettled": hold.unsettled.map(unsettled) })
     }).collect();
     let rules: Vec<Value> = stored.rules.iter().map(|(rule, said)| rule_in_json(rule, said)).collect();
-    let mut told = Told::new(
+    let mut told = KeyDescription::new(
         state,
         json!({
             "state": word, "blocked_ms": millis(stored.block_left), "rules": rules, "reservations": holds,
@@ -106,8 +109,8 @@ fn unsettled(unsettled: Unsettled) -> &'static str {
 }
 
 /// Who holds a lock, and who waits for it.
-pub fn lock(raw: &Raw) -> Told {
-    let Some(stored) = StoredLock::read(&raw.value, raw.now) else { return Told::damaged() };
+pub fn lock(raw: &Raw) -> KeyDescription {
+    let Some(stored) = StoredLock::read(&raw.value, raw.now) else { return KeyDescription::damaged() };
     let waiters = stored.waiters.len() as u64;
     let waiting = if waiters == 0 { String::new() } else { format!(", {} waiting", count(waiters, "other")) };
     let (word, state) = match stored.holders.len() as u64 {
@@ -118,7 +121,7 @@ pub fn lock(raw: &Raw) -> Told {
     let waiting_json: Vec<Value> = stored.waiters.iter().map(|waiter| {
         json!({ "waited_ms": millis(waiter.waited), "permits": waiter.permits, "in_order": waiter.is_in_order })
     }).collect();
-    let mut told = Told::new(
+    let mut told = KeyDescription::new(
         state + &waiting,
         json!({
             "state": word, "last_token": stored.token, "holders": holders, "waiters": waiting_json,
@@ -162,8 +165,8 @@ pub fn holder_json(holder: &Holder, now: u64) -> Value {
 }
 
 /// What a cache has for a key, or what a `once` knows of an id.
-pub fn entry(raw: &Raw, kind: KeyKind) -> Told {
-    let Some(stored) = StoredEntry::read(&raw.value, raw.length, raw.now) else { return Told::damaged() };
+pub fn entry(raw: &Raw, kind: KeyKind) -> KeyDescription {
+    let Some(stored) = StoredEntry::read(&raw.value, raw.length, raw.now) else { return KeyDescription::damaged() };
     let is_once = kind == KeyKind::Once;
     let (age, served) = (span(stored.age), span(stored.served));
     let (word, state) = match stored.kind {
@@ -182,7 +185,7 @@ pub fn entry(raw: &Raw, kind: KeyKind) -> Told {
     };
     let error = (stored.kind == EntryKind::Error)
         .then(|| String::from_utf8_lossy(raw.value.get(ENTRY_HEADER..).unwrap_or_default()));
-    let mut told = Told::new(
+    let mut told = KeyDescription::new(
         state,
         json!({
             "state": word, "has_value": stored.kind == EntryKind::Value, "bytes": stored.size, "age_ms": millis(stored.age),
@@ -210,7 +213,7 @@ pub fn entry(raw: &Raw, kind: KeyKind) -> Told {
 }
 
 /// Where a sale stands.
-pub fn stock(status: &StockStatus, page: &StockPage, now: u64) -> Told {
+pub fn stock(status: &StockStatus, page: &StockPage, now: u64) -> KeyDescription {
     let StockStatus { quantity, available, held, sold, buyers, per_buyer, ends, .. } = *status;
     let left = |time: u64| time.saturating_sub(now);
     let state = match (status.phase, ends) {
@@ -225,7 +228,7 @@ pub fn stock(status: &StockStatus, page: &StockPage, now: u64) -> Told {
         .iter()
         .map(|one| json!({ "buyer": text(&one.buyer), "quantity": one.quantity, "left_ms": millis(left(one.until)) }))
         .collect();
-    let mut told = Told::new(
+    let mut told = KeyDescription::new(
         state,
         json!({
             "state": status.phase.as_str(), "quantity": quantity, "available": available, "held": held, "sold": sold,

@@ -10,15 +10,16 @@ use quotalock::stored::StoredLimiter;
 use quotalock::{Decision, Limiter, LimiterOptions, MIN_BLOCK, Policy, Rule, RuleDecision};
 use serde_json::{Value, json};
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown};
+use crate::output::answer;
+use crate::printable::shown;
+use crate::shared::SharedArguments;
 use crate::words::{bytes, duration, millis, span, text};
 use crate::{raw, server};
 
 /// A key of a limiter.
 #[derive(Args)]
-pub struct Key {
+pub struct KeyArguments {
     /// The name of the limiter, such as checkout
     name: String,
     /// Who or what is limited, such as user:42
@@ -32,7 +33,7 @@ pub struct Key {
 #[derive(Args)]
 pub struct Asking {
     #[command(flatten)]
-    of: Key,
+    of: KeyArguments,
     /// The policy of the application, such as '10/minute;100/hour'
     #[arg(long, short)]
     policy: String,
@@ -45,19 +46,19 @@ pub struct Asking {
 #[derive(Args)]
 pub struct Blocking {
     #[command(flatten)]
-    of: Key,
+    of: KeyArguments,
     /// For how long everything is denied, such as 10m
     #[arg(long = "for", value_parser = duration)]
     length: u64,
 }
 
-impl Key {
+impl KeyArguments {
     /// A key of a limiter, with its scope.
-    pub fn new(name: String, key: Vec<u8>, scope: Option<Vec<u8>>) -> Key {
-        Key { name, key: OsString::from_vec(key), scope: scope.map(OsString::from_vec) }
+    pub fn new(name: String, key: Vec<u8>, scope: Option<Vec<u8>>) -> KeyArguments {
+        KeyArguments { name, key: OsString::from_vec(key), scope: scope.map(OsString::from_vec) }
     }
 
-    fn limiter(&self, shared: &Shared, policy: Policy) -> Result<Limiter, Failure> {
+    fn limiter(&self, shared: &SharedArguments, policy: Policy) -> Result<Limiter, Failure> {
         let scope = self.scope.as_deref().map(|scope| bytes(scope).to_vec());
         let options = LimiterOptions { scope, ..LimiterOptions::default() };
         Ok(raw::client(shared)?.limiter_with(&self.name, policy, options)?)
@@ -77,7 +78,7 @@ impl Key {
     }
 
     /// The limiter with the policy that is stored, so that its rules stay as they are; what is stored, too.
-    fn as_stored(&self, shared: &Shared) -> Result<(Limiter, Option<StoredLimiter>), Failure> {
+    fn as_stored(&self, shared: &SharedArguments) -> Result<(Limiter, Option<StoredLimiter>), Failure> {
         // Where nothing is counted any rule will do: it is gone when the block is.
         let any = self.limiter(shared, Policy::parse("1/ms")?)?;
         let key = any.redis_key(self.bytes())?;
@@ -92,7 +93,7 @@ impl Key {
 }
 
 /// Runs `peek`, or `consume` if it is to be charged.
-pub fn ask(asking: &Asking, shared: &Shared, charge: bool) -> Result<Exit, Failure> {
+pub fn ask(asking: &Asking, shared: &SharedArguments, charge: bool) -> Result<Exit, Failure> {
     let limiter = asking.of.limiter(shared, Policy::parse(&asking.policy)?)?;
     let (key, cost) = (asking.of.bytes(), asking.cost);
     let decision = if charge { limiter.consume(key, cost)? } else { limiter.peek(key, cost)? }.run()?;
@@ -161,7 +162,7 @@ fn decided_json(mut json: Value, decision: &Decision) -> Value {
 }
 
 /// Runs `reset`.
-pub fn reset(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
+pub fn reset(of: &KeyArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let was = of.limiter(shared, Policy::parse("1/ms")?)?.reset(of.bytes())?.run()?;
     let word = if was { "forgotten" } else { "nothing was known of" };
     let mut json = of.json();
@@ -171,7 +172,7 @@ pub fn reset(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
 }
 
 /// Runs `block`.
-pub fn block(blocking: &Blocking, shared: &Shared) -> Result<Exit, Failure> {
+pub fn block(blocking: &Blocking, shared: &SharedArguments) -> Result<Exit, Failure> {
     let Blocking { of, length } = blocking;
     let (limiter, _) = of.as_stored(shared)?;
     limiter.block(of.bytes(), *length)?.run()?;
@@ -182,7 +183,7 @@ pub fn block(blocking: &Blocking, shared: &Shared) -> Result<Exit, Failure> {
 }
 
 /// Runs `unblock`: what was counted stays.
-pub fn unblock(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
+pub fn unblock(of: &KeyArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let left = end_block(of, shared)?;
     let said = match left {
         0 => format!("was not blocked: {}\n", of.shown()),
@@ -200,7 +201,7 @@ pub fn unblock(of: &Key, shared: &Shared) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// If the server does not do it.
-pub fn end_block(of: &Key, shared: &Shared) -> Result<u64, Failure> {
+pub fn end_block(of: &KeyArguments, shared: &SharedArguments) -> Result<u64, Failure> {
     let (limiter, stored) = of.as_stored(shared)?;
     let left = stored.map_or(0, |stored| stored.block_left);
     if left > 0 {

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use quotalock::{Lock, LockOptions, MAX_LABEL_BYTES};
 
-use super::lock_group::{Change, Group, adopt_orphans, nobody_continues_us};
+use super::lock_group::{ChildChange, ProcessGroup, adopt_orphans, nobody_continues_us};
 use super::lock_signals::{Received, Signals, ignore_terminal_stops, send_to_others_of_group, set_default, stop_here};
 use super::lock_terminal::Terminal;
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{shown, tell};
+use crate::output::tell;
+use crate::printable::shown;
 use crate::raw;
+use crate::shared::SharedArguments;
 use crate::words::{bytes, duration, span};
 
 /// What the command finds the fencing token in.
@@ -32,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What `lock` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct LockArguments {
     /// What is locked
     name: OsString,
     /// The command and its arguments
@@ -92,11 +93,11 @@ enum OnLoss {
 enum Event {
     Signal(Received),
     Lost,
-    Child(Change),
+    Child(ChildChange),
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &LockArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let name = shown(bytes(&arguments.name));
     let lock = arguments.handle(shared)?;
     let (events, inbox) = channel();
@@ -135,7 +136,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
             return Ok(Exit::Command(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN }));
         }
     };
-    let group = Group::of(child.id());
+    let group = ProcessGroup::of(child.id());
     thread::spawn(move || group.watch(|change| events.send(Event::Child(change)).is_ok()));
     let terminal = Terminal::shared_with(group);
     let (status, in_front) = Watch::new(arguments, &lock, &name, group, &terminal).until_gone(&inbox)?;
@@ -170,8 +171,8 @@ fn failed(message: String) -> Failure {
     Failure { exit: Exit::Findings, code: "internal", message }
 }
 
-impl Arguments {
-    fn handle(&self, shared: &Shared) -> Result<Lock, Failure> {
+impl LockArguments {
+    fn handle(&self, shared: &SharedArguments) -> Result<Lock, Failure> {
         let label = self.label.clone().unwrap_or_else(|| label_of(&self.command[0]));
         let options = LockOptions {
             ttl: self.ttl,
@@ -237,10 +238,10 @@ fn label_of(command: &OsString) -> String {
 
 /// A command that runs under a lock.
 struct Watch<'a> {
-    arguments: &'a Arguments,
+    arguments: &'a LockArguments,
     lock: &'a Lock,
     name: &'a str,
-    group: Group,
+    group: ProcessGroup,
     terminal: &'a Terminal,
     /// When what is left of the group is killed.
     kill_at: Option<Instant>,
@@ -253,7 +254,13 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(arguments: &'a Arguments, lock: &'a Lock, name: &'a str, group: Group, terminal: &'a Terminal) -> Watch<'a> {
+    fn new(
+        arguments: &'a LockArguments,
+        lock: &'a Lock,
+        name: &'a str,
+        group: ProcessGroup,
+        terminal: &'a Terminal,
+    ) -> Watch<'a> {
         let (kill_at, was_lost, is_to_end, is_to_stop, has_stopped) = (None, false, false, false, false);
         Watch { arguments, lock, name, group, terminal, kill_at, was_lost, is_to_end, is_to_stop, has_stopped }
     }
@@ -263,8 +270,8 @@ impl<'a> Watch<'a> {
     fn until_gone(mut self, inbox: &Receiver<Event>) -> Result<(ExitStatus, bool), Failure> {
         let (status, was_in_front) = loop {
             match self.next(inbox, None) {
-                Some(Event::Child(Change::Ended(status))) => break (status, self.terminal.take_back()),
-                Some(Event::Child(Change::Stopped(number))) => self.on_stop(number),
+                Some(Event::Child(ChildChange::Ended(status))) => break (status, self.terminal.take_back()),
+                Some(Event::Child(ChildChange::Stopped(number))) => self.on_stop(number),
                 Some(event) => self.on(event),
                 None => {}
             }

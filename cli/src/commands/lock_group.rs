@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What the system reports about children of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChildChange {
     /// The command was stopped by this signal.
     Stopped(i32),
     /// The command ended.
@@ -22,14 +22,14 @@ pub enum Change {
 
 /// The process group of a command, which is its leader.
 #[derive(Clone, Copy, Debug)]
-pub struct Group {
+pub struct ProcessGroup {
     leader: i32,
 }
 
-impl Group {
+impl ProcessGroup {
     /// The group of a command that was started as the leader of its own.
-    pub fn of(command: u32) -> Group {
-        Group { leader: command as i32 }
+    pub fn of(command: u32) -> ProcessGroup {
+        ProcessGroup { leader: command as i32 }
     }
 
     /// The number of the group, which is the one of the command's process.
@@ -68,7 +68,7 @@ impl Group {
 
     /// Reports what becomes of the command and of what it leaves behind, until nobody listens. Every child of this process
     /// is reaped: with [`adopt_orphans`] those are more than the command.
-    pub fn watch(self, mut report: impl FnMut(Change) -> bool) {
+    pub fn watch(self, mut report: impl FnMut(ChildChange) -> bool) {
         loop {
             let mut status = 0;
             // SAFETY: the number is valid for writing.
@@ -77,11 +77,13 @@ impl Group {
                 -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => true,
                 -1 => {
                     thread::sleep(PAUSE);
-                    report(Change::OrphanEnded)
+                    report(ChildChange::OrphanEnded)
                 }
-                _ if libc::WIFSTOPPED(status) => pid != self.leader || report(Change::Stopped(libc::WSTOPSIG(status))),
-                _ if pid == self.leader => report(Change::Ended(ExitStatus::from_raw(status))),
-                _ => report(Change::OrphanEnded),
+                _ if libc::WIFSTOPPED(status) => {
+                    pid != self.leader || report(ChildChange::Stopped(libc::WSTOPSIG(status)))
+                }
+                _ if pid == self.leader => report(ChildChange::Ended(ExitStatus::from_raw(status))),
+                _ => report(ChildChange::OrphanEnded),
             };
             if !goes_on {
                 return;

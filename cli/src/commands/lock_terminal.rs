@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use super::lock_group::Group;
+use super::lock_group::ProcessGroup;
 
 /// The terminal of this session, if it has one. Signals that stop a process for using it must be ignored: then this process may
 /// give it away while another is in the foreground.
@@ -16,7 +16,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// The terminal between this process and a command.
-    pub fn shared_with(group: Group) -> Terminal {
+    pub fn shared_with(group: ProcessGroup) -> Terminal {
         let flags = libc::O_NOCTTY | libc::O_NONBLOCK;
         let file = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty").ok();
         // SAFETY: no memory is involved.

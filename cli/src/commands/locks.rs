@@ -8,16 +8,17 @@ use quotalock::{Client, Lock, LockOptions, MAX_PERMITS};
 use serde_json::{Value, json};
 
 use super::inspect_words::{holder_json, who};
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown, table, tell};
-use crate::raw::{self, Found};
+use crate::output::{answer, table, tell};
+use crate::printable::shown;
+use crate::raw::{self, ScannedKey};
 use crate::server;
+use crate::shared::SharedArguments;
 use crate::words::{bytes, count, millis, span, text};
 
 /// What `locks` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct LocksArguments {
     /// Which names to list, with * and ? for what varies
     pattern: Option<OsString>,
     /// List those that nobody holds too: they are remembered for a day
@@ -103,14 +104,14 @@ struct Listed {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &LocksArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     match &arguments.action {
         Some(Action::Release(releasing)) => release(releasing, shared),
         None => list(arguments, shared),
     }
 }
 
-fn list(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+fn list(arguments: &LocksArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
     let mut servers = server::find(&shared.url, shared.server_timeout)?;
     // The key of a lock of that name: names are encoded in keys. The kinds are told apart below.
@@ -144,7 +145,7 @@ fn list(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     Ok(if !unknown.is_fine() || locks.iter().any(is_wrong) { Exit::Findings } else { Exit::Fine })
 }
 
-fn listed(prefix: &str, found: Found) -> Option<Listed> {
+fn listed(prefix: &str, found: ScannedKey) -> Option<Listed> {
     let name = KeyName::parse(prefix, &found.key).filter(|name| name.beside.is_empty())?;
     let stored = found.value.and_then(|value| StoredLock::read(&value, found.now));
     Some(Listed { kind: Kind::of(name.kind)?, name: name.name, stored, has_ttl: found.ttl.is_some(), now: found.now })
@@ -185,7 +186,7 @@ impl Listed {
     }
 }
 
-fn release(releasing: &Releasing, shared: &Shared) -> Result<Exit, Failure> {
+fn release(releasing: &Releasing, shared: &SharedArguments) -> Result<Exit, Failure> {
     let (client, name) = (raw::client(shared)?, bytes(&releasing.name));
     let mut held = Vec::new();
     for kind in Kind::ALL.into_iter().filter(|kind| releasing.kind.is_none_or(|wanted| wanted == *kind)) {

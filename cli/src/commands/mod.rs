@@ -19,51 +19,51 @@ mod top_reports;
 
 use clap::Subcommand;
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
+use crate::shared::SharedArguments;
 use crate::{doctor, serve};
 
 /// What is to be done.
 #[derive(Subcommand)]
 pub enum Command {
     /// Finds what is stuck or will be: keys without a TTL, negative counters, servers that are not well
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Says what a key is, and its state in words
-    Inspect(inspect::Arguments),
+    Inspect(inspect::InspectArguments),
     /// Says what a limiter would answer, and changes nothing
     Peek(limit::Asking),
     /// Charges a key, as the application does
     Consume(limit::Asking),
     /// Forgets all that a limiter knows of a key, a block included
-    Reset(limit::Key),
+    Reset(limit::KeyArguments),
     /// Denies a key everything for a while; what was counted stays
     Block(limit::Blocking),
     /// Ends a block; what was counted stays
-    Unblock(limit::Key),
+    Unblock(limit::KeyArguments),
     /// Lists locks with their holders, or takes one away
     #[command(args_conflicts_with_subcommands = true)]
-    Locks(locks::Arguments),
+    Locks(locks::LocksArguments),
     /// Runs a command under a lock, as flock does
-    Lock(lock::Arguments),
+    Lock(lock::LockArguments),
     /// Says where a sale stands: available, held, sold, reservations
-    Stock(stock::Arguments),
+    Stock(stock::StockArguments),
     /// Says whether something was done, and when
-    Once(once::Arguments),
+    Once(once::OnceArguments),
     /// Says what a cache has for a key
-    Cache(cache::Arguments),
+    Cache(cache::CacheArguments),
     /// Shows who is denied most, and which keys are at their limit
-    Top(top::Arguments),
+    Top(top::TopArguments),
     /// Says in words what a policy admits, and its worst cases
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// Shows limits, locks, sales and caches live on a page, and /metrics
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Replays access logs through policies: who would have been denied
-    Simulate(simulate::Arguments),
+    Simulate(simulate::SimulateArguments),
 }
 
 impl Command {
     /// Runs the command.
-    pub fn run(self, shared: &Shared) -> Result<Exit, Failure> {
+    pub fn run(self, shared: &SharedArguments) -> Result<Exit, Failure> {
         match self {
             Command::Doctor(arguments) => doctor::run(arguments, shared),
             Command::Inspect(arguments) => inspect::run(&arguments, shared),

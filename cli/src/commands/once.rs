@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use clap::Args;
 use quotalock::stored::KeyKind;
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
+use crate::shared::SharedArguments;
 use crate::words::bytes;
 
 /// What `once` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct OnceArguments {
     /// The name of the once
     name: String,
     /// The id
@@ -19,6 +19,6 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &OnceArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     super::cache::tell(shared, KeyKind::Once, &arguments.name, bytes(&arguments.id))
 }

@@ -13,16 +13,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quotalock::Policy;
 use serde_json::json;
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown};
+use crate::output::answer;
+use crate::printable::shown;
+use crate::shared::SharedArguments;
+use crate::simulate::client::By;
 use crate::simulate::html;
 use crate::simulate::input::Progress;
-use crate::simulate::line::By;
 use crate::simulate::pattern::Pattern;
-use crate::simulate::report::{Asked, Report};
+use crate::simulate::report::{Report, ReportRequest};
 use crate::simulate::run::Run;
-use crate::simulate::source::{Request, Sources, Told};
+use crate::simulate::source::{Request, RequestOutcome, Sources};
 use crate::simulate::time::written;
 use crate::words::{duration, span};
 
@@ -37,7 +38,7 @@ const STEP: u64 = 8_192;
 /// Ends with 0; with 1 if a log could not be read to its end or nothing in it could be used, and with --fail if a policy denies
 /// anything; with 2 for wrong arguments.
 #[derive(Args)]
-pub struct Arguments {
+pub struct SimulateArguments {
     /// A policy, such as '10/minute;100/hour'; several are compared
     #[arg(long, required = true, value_name = "POLICY")]
     policy: Vec<String>,
@@ -83,12 +84,12 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: SimulateArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let policies: Vec<Policy> = arguments.policy.iter().map(|text| Policy::parse(text)).collect::<Result<_, _>>()?;
     let pattern = arguments.pattern.as_ref().map(|text| Pattern::parse(text, &arguments.by)).transpose();
     let pattern = pattern.map_err(usage)?;
     arguments.html.as_deref().map_or(Ok(()), check_place)?;
-    let mut decisions = arguments.decisions.as_deref().map(Decisions::create).transpose()?;
+    let mut decisions = arguments.decisions.as_deref().map(DecisionsFile::create).transpose()?;
 
     let read = Progress::default();
     let opened = Sources::open(&arguments.files, &arguments.by, pattern.as_ref(), &read);
@@ -101,21 +102,21 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     sources.each(now, |request| {
         let told = run.enter(&request);
         match (told, decisions.as_mut()) {
-            (Told::TooLate, _) => {
+            (RequestOutcome::TooLate, _) => {
                 too_late = Some(out_of_order(&request, run.latest(), arguments.reorder));
                 return told;
             }
-            (Told::Decided, Some(decisions)) => decisions.know(&run, &request),
+            (RequestOutcome::Decided, Some(decisions)) => decisions.know(&run, &request),
             _ => {}
         }
         failed = decide(&mut run, decisions.as_mut(), false).err();
         if failed.is_some() {
-            return Told::Enough;
+            return RequestOutcome::Enough;
         }
         if run.decided.is_multiple_of(STEP) {
             bar.set_position(read.get());
             if stop.load(Ordering::Relaxed) {
-                return Told::Enough;
+                return RequestOutcome::Enough;
             }
         }
         told
@@ -131,7 +132,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
     if let Some(decisions) = decisions {
         failed = failed.or_else(|| decisions.end().err());
     }
-    let asked = Asked {
+    let asked = ReportRequest {
         files: arguments.files.iter().map(|file| file.to_string_lossy().into_owned()).collect(),
         by: arguments.by,
         worst: arguments.worst,
@@ -154,7 +155,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
 }
 
 /// Decides about all requests whose turn it is.
-fn decide(run: &mut Run, mut decisions: Option<&mut Decisions>, is_over: bool) -> io::Result<()> {
+fn decide(run: &mut Run, mut decisions: Option<&mut DecisionsFile>, is_over: bool) -> io::Result<()> {
     while let Some(turn) = run.decide(is_over) {
         if let Some(decisions) = &mut decisions {
             decisions.write(run, turn.client)?;
@@ -223,16 +224,16 @@ fn interrupted() -> Arc<AtomicBool> {
 }
 
 /// The file of all decisions.
-struct Decisions {
+struct DecisionsFile {
     file: BufWriter<File>,
     /// The clients as JSON, by their numbers.
     clients: Vec<String>,
 }
 
-impl Decisions {
-    fn create(path: &Path) -> Result<Decisions, Failure> {
+impl DecisionsFile {
+    fn create(path: &Path) -> Result<DecisionsFile, Failure> {
         let file = File::create(path).map_err(|error| not_written(Some(path), &error))?;
-        Ok(Decisions { file: BufWriter::with_capacity(1 << 18, file), clients: Vec::new() })
+        Ok(DecisionsFile { file: BufWriter::with_capacity(1 << 18, file), clients: Vec::new() })
     }
 
     /// Remembers the name of a client that comes for the first time.

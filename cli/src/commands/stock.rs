@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use clap::Args;
 use quotalock::{Client, StockOptions, StockPage, StockPhase};
 
-use super::inspect_words::{self, Told};
-use crate::arguments::Shared;
+use super::inspect_words::{self, KeyDescription};
 use crate::exit::{Exit, Failure};
-use crate::output::{answer, shown};
+use crate::output::answer;
+use crate::printable::shown;
+use crate::shared::SharedArguments;
 use crate::words::{bytes, text};
 use crate::{raw, server};
 
@@ -17,7 +18,7 @@ pub const FEW: u64 = 10;
 
 /// What `stock` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct StockArguments {
     /// The name of the stock
     name: OsString,
     /// The scope that it was made with
@@ -29,7 +30,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &StockArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let (client, name) = (raw::client(shared)?, bytes(&arguments.name));
     let scope = arguments.scope.as_deref().map(bytes);
     let key = handle(&client, name, scope)?.redis_keys().first().cloned().unwrap_or_default();
@@ -47,7 +48,13 @@ fn handle(client: &Client, name: &[u8], scope: Option<&[u8]>) -> Result<quotaloc
 }
 
 /// Where a sale stands, with some of its reservations.
-pub fn tell(client: &Client, name: &[u8], scope: Option<&[u8]>, most: u64, now: u64) -> Result<Told, Failure> {
+pub fn tell(
+    client: &Client,
+    name: &[u8],
+    scope: Option<&[u8]>,
+    most: u64,
+    now: u64,
+) -> Result<KeyDescription, Failure> {
     let stock = handle(client, name, scope)?;
     let status = stock.status().run()?;
     let page = match status.phase {

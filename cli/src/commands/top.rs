@@ -10,13 +10,13 @@ use std::time::Duration;
 use clap::Args;
 use quotalock::Client;
 
-use super::top_keys::{self, Seen};
+use super::top_keys::{self, TopKeysView};
 use super::top_reports::Live;
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output::{answer, print};
 use crate::raw;
 use crate::server::{self, Servers};
+use crate::shared::SharedArguments;
 use crate::words::duration;
 
 /// What clears a terminal, and puts the cursor at its beginning.
@@ -27,7 +27,7 @@ const HINT: &str =
 
 /// What `top` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct TopArguments {
     /// Only limiters of this name
     limiter: Option<String>,
     /// How often it is looked anew on a terminal
@@ -59,9 +59,9 @@ fn window(text: &str) -> Result<u64, String> {
 }
 
 /// What a look found.
-enum Found {
+enum TopFinding {
     /// At the keys.
-    Keys(Seen, Silence),
+    Keys(TopKeysView, Silence),
     /// What processes report: in words, and for scripts.
     Reports(String, serde_json::Value),
 }
@@ -77,7 +77,7 @@ enum Silence {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &TopArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let client = raw::client(shared)?;
     let is_live = !arguments.once && !shared.json && std::io::stdout().is_terminal();
     let mut servers = server::find(&shared.url, shared.server_timeout)?;
@@ -86,14 +86,14 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         let found = look(&mut servers, &client, &mut live, arguments)?;
         let mut unknown = servers.unknown();
         let (text, json, is_fine) = match found {
-            Found::Keys(seen, silence) => {
+            TopFinding::Keys(seen, silence) => {
                 let hint = if matches!(silence, Silence::NoReports) { HINT } else { "" };
                 if let Silence::Unknown(why) = silence {
                     unknown.missing.push(format!("what processes report is missing: {why}"));
                 }
                 (seen.text(arguments.most) + hint, seen.json(arguments.most), seen.is_fine())
             }
-            Found::Reports(text, json) => (text, json, true),
+            TopFinding::Reports(text, json) => (text, json, true),
         };
         let text = raw::told_unknown(&unknown, shared) + &text;
         let is_fine = is_fine && unknown.is_fine();
@@ -108,14 +108,19 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     }
 }
 
-fn look(servers: &mut Servers, client: &Client, live: &mut Live, arguments: &Arguments) -> Result<Found, Failure> {
+fn look(
+    servers: &mut Servers,
+    client: &Client,
+    live: &mut Live,
+    arguments: &TopArguments,
+) -> Result<TopFinding, Failure> {
     let silence = match (!arguments.keys).then(|| live.look(servers)) {
         None => Silence::NotAsked,
-        Some(Ok(true)) => return Ok(Found::Reports(live.text(arguments.most), live.json(arguments.most))),
+        Some(Ok(true)) => return Ok(TopFinding::Reports(live.text(arguments.most), live.json(arguments.most))),
         Some(Ok(false)) => Silence::NoReports,
         Some(Err(refusal)) => Silence::Unknown(refusal.message),
     };
     let name = arguments.limiter.as_ref().map_or(b"*".to_vec(), |name| raw::literal(name.as_bytes()));
     let pattern = [raw::literal(client.prefix().as_bytes()), b":limit:".to_vec(), name, b":{*".to_vec()].concat();
-    Ok(Found::Keys(top_keys::look(servers, client.prefix(), &pattern, arguments.near)?, silence))
+    Ok(TopFinding::Keys(top_keys::look(servers, client.prefix(), &pattern, arguments.near)?, silence))
 }

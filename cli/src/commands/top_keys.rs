@@ -5,15 +5,16 @@ use quotalock::{Rule, RuleDecision};
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
-use crate::output::{shown, table};
-use crate::raw::{self, Found};
+use crate::output::table;
+use crate::printable::shown;
+use crate::raw::{self, ScannedKey};
 use crate::server::Servers;
 use crate::words::{count, millis, span, text};
 
 /// A key that is at its limit, or near it.
-struct Busy {
+struct BusyKey {
     name: KeyName,
-    state: State,
+    state: KeyStanding,
     rule: String,
     remaining: u64,
     capacity: u64,
@@ -21,7 +22,7 @@ struct Busy {
 
 /// How a key stands. In the order of the list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum KeyStanding {
     /// For so many microseconds.
     Blocked(u64),
     /// For so many microseconds.
@@ -30,36 +31,36 @@ pub enum State {
     Near(u64),
 }
 
-impl State {
+impl KeyStanding {
     fn word(self) -> &'static str {
         match self {
-            State::Blocked(_) => "blocked",
-            State::Denied(_) => "at limit",
-            State::Near(_) => "near",
+            KeyStanding::Blocked(_) => "blocked",
+            KeyStanding::Denied(_) => "at limit",
+            KeyStanding::Near(_) => "near",
         }
     }
 
     fn wait(self) -> u64 {
         match self {
-            State::Blocked(wait) | State::Denied(wait) => wait,
-            State::Near(_) => 0,
+            KeyStanding::Blocked(wait) | KeyStanding::Denied(wait) => wait,
+            KeyStanding::Near(_) => 0,
         }
     }
 
     /// Blocked ones first, then those that are denied, each by how long yet; then the nearest.
     pub fn rank(self) -> (u8, u64) {
         match self {
-            State::Blocked(wait) => (0, u64::MAX - wait),
-            State::Denied(wait) => (1, u64::MAX - wait),
-            State::Near(used) => (2, u64::MAX - used),
+            KeyStanding::Blocked(wait) => (0, u64::MAX - wait),
+            KeyStanding::Denied(wait) => (1, u64::MAX - wait),
+            KeyStanding::Near(used) => (2, u64::MAX - used),
         }
     }
 }
 
 /// What a look found.
 #[derive(Default)]
-pub struct Seen {
-    busy: Vec<Busy>,
+pub struct TopKeysView {
+    busy: Vec<BusyKey>,
     looked_at: u64,
     damaged: u64,
     without_ttl: u64,
@@ -69,15 +70,15 @@ pub struct Seen {
 ///
 /// # Errors
 /// If a server does not answer.
-pub fn look(servers: &mut Servers, prefix: &str, pattern: &[u8], near: u64) -> Result<Seen, Failure> {
-    let mut seen = Seen::default();
+pub fn look(servers: &mut Servers, prefix: &str, pattern: &[u8], near: u64) -> Result<TopKeysView, Failure> {
+    let mut seen = TopKeysView::default();
     raw::scan(servers, pattern, |found| seen.add(prefix, &found, near))?;
     seen.busy.sort_by_key(|busy| busy.state.rank());
     Ok(seen)
 }
 
 /// How a key stands, by the rule that is used up most, and how much of that is used in percent; none if it is not near its limit.
-pub fn tightest(stored: &StoredLimiter, near: u64) -> Option<(State, &Rule, &RuleDecision, u64)> {
+pub fn tightest(stored: &StoredLimiter, near: u64) -> Option<(KeyStanding, &Rule, &RuleDecision, u64)> {
     let used = |said: &RuleDecision| {
         100 - (u128::from(said.remaining.min(said.capacity)) * 100 / u128::from(said.capacity.max(1))) as u64
     };
@@ -85,16 +86,16 @@ pub fn tightest(stored: &StoredLimiter, near: u64) -> Option<(State, &Rule, &Rul
         stored.rules.iter().max_by_key(|(_, said)| (said.retry_after.unwrap_or(u64::MAX), used(said)))?;
     let percent = used(said);
     let state = match (stored.block_left, said.allowed) {
-        (0, true) if percent >= near => State::Near(percent),
+        (0, true) if percent >= near => KeyStanding::Near(percent),
         (0, true) => return None,
-        (0, false) => State::Denied(said.retry_after.unwrap_or(u64::MAX)),
-        (left, _) => State::Blocked(left),
+        (0, false) => KeyStanding::Denied(said.retry_after.unwrap_or(u64::MAX)),
+        (left, _) => KeyStanding::Blocked(left),
     };
     Some((state, rule, said, percent))
 }
 
-impl Seen {
-    fn add(&mut self, prefix: &str, found: &Found, near: u64) {
+impl TopKeysView {
+    fn add(&mut self, prefix: &str, found: &ScannedKey, near: u64) {
         let name = KeyName::parse(prefix, &found.key);
         let Some(name) = name.filter(|name| name.kind == KeyKind::Limiter && name.beside.is_empty()) else { return };
         self.looked_at += 1;
@@ -105,7 +106,7 @@ impl Seen {
         };
         let Some((state, rule, said, _)) = tightest(&stored, near) else { return };
         let (remaining, capacity) = (said.remaining, said.capacity);
-        self.busy.push(Busy { name, state, rule: rule.to_string(), remaining, capacity });
+        self.busy.push(BusyKey { name, state, rule: rule.to_string(), remaining, capacity });
     }
 
     /// Whether `doctor` has something to say.
@@ -114,7 +115,7 @@ impl Seen {
     }
 
     fn denied(&self) -> u64 {
-        self.busy.iter().filter(|busy| !matches!(busy.state, State::Near(_))).count() as u64
+        self.busy.iter().filter(|busy| !matches!(busy.state, KeyStanding::Near(_))).count() as u64
     }
 
     /// In words; so many keys.
@@ -126,7 +127,7 @@ impl Seen {
             said += &format!("! {} damaged, {} without TTL: see quotalock doctor\n", self.damaged, self.without_ttl);
         }
         let mut rows = vec![["LIMITER", "KEY", "STATE", "NEXT IN", "LEFT", "RULE"].map(String::from).to_vec()];
-        for Busy { name, state, rule, remaining, capacity } in self.busy.iter().take(most) {
+        for BusyKey { name, state, rule, remaining, capacity } in self.busy.iter().take(most) {
             let key = name.key.as_deref().map(shown).unwrap_or_default();
             let wait = if state.wait() == 0 { "-".into() } else { span(state.wait()) };
             rows.push(vec![
@@ -149,7 +150,7 @@ impl Seen {
 
     /// For scripts.
     pub fn json(&self, most: usize) -> Value {
-        let busy = |Busy { name, state, rule, remaining, capacity }: &Busy| {
+        let busy = |BusyKey { name, state, rule, remaining, capacity }: &BusyKey| {
             json!({
                 "limiter": text(&name.name), "scope": name.scope.as_deref().map(text), "key": name.key.as_deref().map(text),
                 "state": state.word(), "next_in_ms": millis(state.wait()), "remaining": remaining, "limit": capacity, "rule": rule,

@@ -6,7 +6,8 @@ use quotalock::reports::{DeniedKey, Outcome, Report};
 use serde_json::{Value, json};
 
 use crate::numbers;
-use crate::output::{shown, table};
+use crate::output::table;
+use crate::printable::shown;
 use crate::reported::Reader;
 use crate::server::{Refusal, Servers};
 use crate::words::{count, millis, span, text};
@@ -30,10 +31,10 @@ pub struct Live {
 }
 
 /// A limiter, a scope and a key.
-type Named<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
+type NamedKey<'a> = (&'a [u8], Option<&'a [u8]>, &'a [u8]);
 
 /// What is known of a denied key: how often for certain, how much more often perhaps, and the last report of it.
-struct Denials<'a> {
+struct DenialCount<'a> {
     count: u64,
     over: u64,
     last: &'a DeniedKey,
@@ -48,7 +49,7 @@ struct Summary<'a> {
     lost: u64,
     /// By name: how often, in the order of [`Outcome::ALL`].
     limiters: Vec<(&'a [u8], [u64; 4])>,
-    denied: Vec<(Named<'a>, Denials<'a>)>,
+    denied: Vec<(NamedKey<'a>, DenialCount<'a>)>,
 }
 
 impl Live {
@@ -80,7 +81,7 @@ impl Live {
     }
 
     fn summary(&self) -> Summary<'_> {
-        let (mut limiters, mut denied) = (BTreeMap::<&[u8], [u64; 4]>::new(), HashMap::<Named, Denials>::new());
+        let (mut limiters, mut denied) = (BTreeMap::<&[u8], [u64; 4]>::new(), HashMap::<NamedKey, DenialCount>::new());
         let wanted = |name: &[u8]| self.only.as_ref().is_none_or(|only| only.as_bytes() == name);
         let all = self.reports.iter().flat_map(|report| &report.limiters);
         for limiter in all.filter(|limiter| wanted(&limiter.name)) {
@@ -90,7 +91,7 @@ impl Live {
             }
             for last in &limiter.denied {
                 let known = denied.entry((&limiter.name, last.scope.as_deref(), &last.key));
-                let known = known.or_insert(Denials { count: 0, over: 0, last });
+                let known = known.or_insert(DenialCount { count: 0, over: 0, last });
                 known.count = known.count.saturating_add(last.count);
                 known.over = known.over.saturating_add(last.over);
                 known.last = last;
@@ -174,7 +175,7 @@ impl Live {
                 each.map(|(outcome, count)| (outcome.as_str().to_owned(), (*count).into())).collect();
             json!({ "name": text(name), "decisions": counts })
         };
-        let key = |((limiter, scope, key), denials): &(Named, Denials)| {
+        let key = |((limiter, scope, key), denials): &(NamedKey, DenialCount)| {
             json!({
                 "limiter": text(limiter), "scope": scope.map(text), "key": text(key),
                 "denied": denials.count, "denied_more": denials.over, "why": denials.last.why.as_str(),

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::families::{self, ARTICLE, Doubt, Family, Life, NEGATIVE, QUOTALOCK, Recognised, companion, unpaired};
-use super::finding::{Finding, Fix, Keys, State};
+use super::finding::{Finding, FindingState, Fix, Keys};
 use super::own;
 use super::pattern::{is_separator, pattern};
-use super::proof::{Proof, Seen, Track};
-use super::{Settings, glob};
-use crate::output::shown;
+use super::proof::{Proof, Track, ValueView};
+use super::{DoctorSettings, glob};
+use crate::printable::shown;
 
 /// How many examples a group has.
 const EXAMPLES: usize = 3;
@@ -40,10 +40,10 @@ pub struct Candidate {
 }
 
 /// A group of keys.
-struct Group {
+struct KeyGroup {
     family: &'static Family,
     kind: &'static str,
-    state: State,
+    state: FindingState,
     why: &'static str,
     count: u64,
     examples: Vec<String>,
@@ -53,14 +53,14 @@ struct Group {
 }
 
 /// Groups of keys by family, kind, how they stand and why, and pattern.
-type Groups = BTreeMap<(&'static str, &'static str, State, &'static str, String), Group>;
+type KeyGroups = BTreeMap<(&'static str, &'static str, FindingState, &'static str, String), KeyGroup>;
 
 /// What a scan has found.
 pub struct Collector<'a> {
-    settings: &'a Settings,
+    settings: &'a DoctorSettings,
     /// The time of the servers, in milliseconds since the epoch.
     now_ms: u64,
-    groups: Groups,
+    groups: KeyGroups,
     /// Names of numbers without a TTL.
     numbers: HashSet<Vec<u8>>,
     /// Keys that may be proven to be stuck.
@@ -69,13 +69,13 @@ pub struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// Begins.
-    pub fn new(settings: &'a Settings, now_ms: u64) -> Collector<'a> {
+    pub fn new(settings: &'a DoctorSettings, now_ms: u64) -> Collector<'a> {
         let (groups, numbers, candidates) = (BTreeMap::new(), HashSet::new(), Vec::new());
         Collector { settings, now_ms, groups, numbers, candidates }
     }
 
     /// Takes in a key without a TTL.
-    pub fn immortal(&mut self, shard: usize, name: Vec<u8>, seen: Seen) {
+    pub fn immortal(&mut self, shard: usize, name: Vec<u8>, seen: ValueView) {
         if let Some(own) = own::of(&self.settings.prefix, &name) {
             // What its value does not state is left alone: a sale must not end because a guess was too short.
             let told = own::life(&own, &seen, self.now_ms);
@@ -98,11 +98,11 @@ impl<'a> Collector<'a> {
     pub fn own(&mut self, name: &[u8], value: &[u8]) {
         let Some(own) = own::of(&self.settings.prefix, name) else { return };
         if own::is_damaged(&own, value, self.now_ms) {
-            self.group("damaged", name, &Seen::Text(value.to_vec()), &QUOTALOCK, (State::Looks, ""), None);
+            self.group("damaged", name, &ValueView::Text(value.to_vec()), &QUOTALOCK, (FindingState::Looks, ""), None);
         }
     }
 
-    fn add(&mut self, shard: usize, name: Vec<u8>, seen: Seen, known: Recognised) {
+    fn add(&mut self, shard: usize, name: Vec<u8>, seen: ValueView, known: Recognised) {
         let ttl = match known.life {
             Life::Told(ms, by) if ms >= self.settings.ttl_floor_ms => (ms.max(1), by),
             Life::Told(..) if self.settings.ttl_floor_ms > 1 => {
@@ -113,11 +113,11 @@ impl<'a> Collector<'a> {
         };
         let is_damaged = *known.family == QUOTALOCK
             && own::of(&self.settings.prefix, &name).is_some_and(|own| match &seen {
-                Seen::Text(value) => own::is_damaged(&own, value, self.now_ms),
+                ValueView::Text(value) => own::is_damaged(&own, value, self.now_ms),
                 _ => false,
             });
         if is_damaged {
-            self.group("damaged", &name, &seen, known.family, (State::Looks, ""), None);
+            self.group("damaged", &name, &seen, known.family, (FindingState::Looks, ""), None);
             return;
         }
         let is_full = self.candidates.len() >= MOST_WATCHED;
@@ -154,8 +154,8 @@ impl<'a> Collector<'a> {
     /// Puts a key into its group, by what was seen of it.
     pub fn judge(&mut self, candidate: &Candidate) {
         let Candidate { name, known, track, ttl, .. } = candidate;
-        let (state, why) = (State::of(known, track), track.why());
-        let ttl = (state == State::Stuck).then_some(*ttl);
+        let (state, why) = (FindingState::of(known, track), track.why());
+        let ttl = (state == FindingState::Stuck).then_some(*ttl);
         self.group(stuck_kind(known), name, &track.last, known.family, (state, why), ttl);
     }
 
@@ -163,20 +163,20 @@ impl<'a> Collector<'a> {
         &mut self,
         kind: &'static str,
         name: &[u8],
-        seen: &Seen,
+        seen: &ValueView,
         family: &'static Family,
-        (state, why): (State, &'static str),
+        (state, why): (FindingState, &'static str),
         ttl: Option<(u64, &'static str)>,
     ) {
         let (ms, by) = ttl.unwrap_or((0, ""));
         let empty =
-            Group { family, kind, state, why, count: 0, examples: Vec::new(), shortest: u64::MAX, longest: 0, by };
+            KeyGroup { family, kind, state, why, count: 0, examples: Vec::new(), shortest: u64::MAX, longest: 0, by };
         let group = self.groups.entry((family.id, kind, state, why, pattern(name))).or_insert(empty);
         group.count += 1;
         (group.shortest, group.longest) = (group.shortest.min(ms), group.longest.max(ms));
         if group.examples.len() < EXAMPLES {
             let value = match seen {
-                Seen::Text(value) => {
+                ValueView::Text(value) => {
                     let text = shown(&value[..value.len().min(SHOWN_VALUE)]);
                     let more = if value.len() > SHOWN_VALUE { "…" } else { "" };
                     format!(" = {text}{more}")
@@ -205,12 +205,12 @@ pub fn stuck_kind(known: &Recognised) -> &'static str {
 }
 
 /// The groups; those of a family with many patterns by what their names begin with.
-fn merged(groups: Groups) -> Vec<(String, Group)> {
-    let mut patterns: HashMap<(&str, &str, State, &str), usize> = HashMap::new();
+fn merged(groups: KeyGroups) -> Vec<(String, KeyGroup)> {
+    let mut patterns: HashMap<(&str, &str, FindingState, &str), usize> = HashMap::new();
     groups
         .keys()
         .for_each(|(family, kind, state, why, _)| *patterns.entry((family, kind, *state, why)).or_default() += 1);
-    let mut merged: Vec<(String, Group)> = Vec::new();
+    let mut merged: Vec<(String, KeyGroup)> = Vec::new();
     for ((family, kind, state, why, pattern), group) in groups {
         let pattern = match patterns.get(&(family, kind, state, why)) {
             Some(count) if *count > PATTERNS => {
@@ -219,7 +219,7 @@ fn merged(groups: Groups) -> Vec<(String, Group)> {
             }
             _ => pattern,
         };
-        let same = |(other, known): &&mut (String, Group)| {
+        let same = |(other, known): &&mut (String, KeyGroup)| {
             *other == pattern && (known.family, known.kind, known.state, known.why) == (group.family, kind, state, why)
         };
         match merged.iter_mut().find(same) {
@@ -231,8 +231,8 @@ fn merged(groups: Groups) -> Vec<(String, Group)> {
     merged
 }
 
-impl Group {
-    fn take(&mut self, other: Group) {
+impl KeyGroup {
+    fn take(&mut self, other: KeyGroup) {
         self.count += other.count;
         (self.shortest, self.longest) = (self.shortest.min(other.shortest), self.longest.max(other.longest));
         self.examples.extend(other.examples);
@@ -240,7 +240,7 @@ impl Group {
     }
 
     fn finding(self, pattern: String) -> Finding {
-        let Group { family, kind, count, examples, shortest, longest, by, state, why } = self;
+        let KeyGroup { family, kind, count, examples, shortest, longest, by, state, why } = self;
         let keys = if count == 1 { "1 key".to_owned() } else { format!("{count} keys") };
         let what = match (kind, count) {
             ("damaged", _) => format!("{keys} of ours with a value that is not: {pattern}"),
@@ -257,7 +257,7 @@ impl Group {
             _ => (family.means, family.cure),
         };
         let fix = (longest > 0).then_some(Fix { shortest_ms: shortest, longest_ms: longest, by });
-        let is_note = state == State::May;
+        let is_note = state == FindingState::May;
         let keys = Some(Keys { family: family.id, pattern, count, examples, state, why, fix });
         Finding { kind, is_note, node: None, what, means: means.to_owned(), cure: cure.to_owned(), keys }
     }

@@ -3,7 +3,7 @@
 //! Each rule is about a key without a TTL. It states whose form the key has, what would prove that it is stuck, and how long it
 //! should live, as far as the key itself states that. A name alone proves nothing: most rules end in a report, and why.
 
-use super::proof::{Proof, Seen};
+use super::proof::{Proof, ValueView};
 use super::words::{Words, integer, is_base64_of_18, is_hex, is_random, is_token, is_uuid, is_uuid1_hex};
 
 /// Who makes such keys, and what one without a TTL does.
@@ -142,13 +142,15 @@ const JOB_LOCKS: [&str; 9] = [
 ];
 
 /// Whose form a key without a TTL has, by its name and what was seen of it; none if it is neither counter nor lock.
-pub fn recognise(name: &[u8], seen: &Seen, now_ms: u64) -> Option<Recognised> {
+pub fn recognise(name: &[u8], seen: &ValueView, now_ms: u64) -> Option<Recognised> {
     let text = &*String::from_utf8_lossy(name);
     let words = Words::of(text);
     let value = match seen {
-        Seen::Marked(_) => return found(&SYMFONY_LOCK, Doubt::Looks, Proof::Ended, Life::Told(0, "its own record")),
-        Seen::Other(kind, first) => return other(text, kind, first),
-        Seen::Text(value) => value.as_slice(),
+        ValueView::Marked(_) => {
+            return found(&SYMFONY_LOCK, Doubt::Looks, Proof::Ended, Life::Told(0, "its own record"));
+        }
+        ValueView::Other(kind, first) => return other(text, kind, first),
+        ValueView::Text(value) => value.as_slice(),
     };
     if let Some(known) = by_prefix(text, value, now_ms) {
         return Some(known);
@@ -183,7 +185,7 @@ pub fn recognise(name: &[u8], seen: &Seen, now_ms: u64) -> Option<Recognised> {
 }
 
 /// The same for a key whose name the user has named as a limiter's: what was missing was the name.
-pub fn recognise_named(name: &[u8], seen: &Seen, now_ms: u64) -> Option<Recognised> {
+pub fn recognise_named(name: &[u8], seen: &ValueView, now_ms: u64) -> Option<Recognised> {
     let known = recognise(name, seen, now_ms);
     let is_timer = name.ends_with(b":timer");
     match (known, seen.number()) {

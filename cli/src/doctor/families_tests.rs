@@ -4,8 +4,8 @@ const NOW: u64 = 1_763_900_000_000;
 
 const SHA: &str = "1574bddb75c78a6fd2251d61e2993b5146201319";
 
-fn text(value: &str) -> Seen {
-    Seen::Text(value.as_bytes().to_vec())
+fn text(value: &str) -> ValueView {
+    ValueView::Text(value.as_bytes().to_vec())
 }
 
 fn recognised(name: &str, value: &str) -> Option<(&'static str, Option<u64>)> {
@@ -47,8 +47,8 @@ fn each_family_is_known_by_how_it_names_and_stores_its_keys() {
     ] {
         assert_eq!(recognised(name, value), Some(expected), "{name} {value}");
     }
-    assert_eq!(recognise(b"import", &Seen::Marked(1), NOW).map(|found| found.family.id), Some("symfony-lock"));
-    let throttled = recognise(b"throttled:v1:token_bucket:k", &Seen::Other(b"hash".to_vec(), Vec::new()), NOW);
+    assert_eq!(recognise(b"import", &ValueView::Marked(1), NOW).map(|found| found.family.id), Some("symfony-lock"));
+    let throttled = recognise(b"throttled:v1:token_bucket:k", &ValueView::Other(b"hash".to_vec(), Vec::new()), NOW);
     assert_eq!(throttled.map(|found| found.family.id), Some("throttled-py"));
 }
 
@@ -110,6 +110,6 @@ fn what_may_live_for_ever_is_not_recognised() {
     ] {
         assert_eq!(recognised(name, value), None, "{name} {value}");
     }
-    assert_eq!(recognise(b"bull:mail:meta", &Seen::Other(b"hash".to_vec(), Vec::new()), NOW), None);
-    assert_eq!(recognise(b"\xff\xfe", &Seen::Text(b"1".to_vec()), NOW), None);
+    assert_eq!(recognise(b"bull:mail:meta", &ValueView::Other(b"hash".to_vec(), Vec::new()), NOW), None);
+    assert_eq!(recognise(b"\xff\xfe", &ValueView::Text(b"1".to_vec()), NOW), None);
 }

@@ -29,7 +29,7 @@ pub struct Finding {
 /// How sure it is that a key is stuck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum FindingState {
     /// It was proven while it was watched.
     Stuck,
     /// The library that makes such keys gives each a TTL.
@@ -39,24 +39,24 @@ pub enum State {
     May,
 }
 
-impl State {
+impl FindingState {
     /// By what is known of a key, and what was seen of it.
-    pub fn of(known: &Recognised, track: &Track) -> State {
+    pub fn of(known: &Recognised, track: &Track) -> FindingState {
         match (track.is_proven(), known.doubt) {
-            (true, _) => State::Stuck,
-            (false, Doubt::Looks) => State::Looks,
-            (false, Doubt::May) => State::May,
+            (true, _) => FindingState::Stuck,
+            (false, Doubt::Looks) => FindingState::Looks,
+            (false, Doubt::May) => FindingState::May,
         }
     }
 
     /// The verb for so many keys.
     pub fn words(self, count: u64) -> &'static str {
         match (self, count) {
-            (State::Stuck, 1) => "is stuck",
-            (State::Stuck, _) => "are stuck",
-            (State::Looks, 1) => "looks stuck",
-            (State::Looks, _) => "look stuck",
-            (State::May, _) => "may be stuck",
+            (FindingState::Stuck, 1) => "is stuck",
+            (FindingState::Stuck, _) => "are stuck",
+            (FindingState::Looks, 1) => "looks stuck",
+            (FindingState::Looks, _) => "look stuck",
+            (FindingState::May, _) => "may be stuck",
         }
     }
 }
@@ -73,7 +73,7 @@ pub struct Keys {
     /// Some of them, as a terminal may show them, with what they hold.
     pub examples: Vec<String>,
     /// Whether they are stuck, or only look so.
-    pub state: State,
+    pub state: FindingState,
     /// What proves that, or why it is not proven.
     pub why: &'static str,
     /// What `--fix` does; none if it leaves them alone.

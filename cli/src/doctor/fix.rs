@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use redis::{Cmd, Value, cmd};
 use serde::Serialize;
 
-use super::Settings;
+use super::DoctorSettings;
 use super::collect::Candidate;
 use super::families::{FIXABLE, Family};
 use super::health::now_micros;
 use super::interrupt::{asking, stopped};
-use super::journal::{self, Entry, Journal};
+use super::journal::{self, Journal, JournalEntry};
 use super::proof::Proof;
 use super::watch::{Look, look};
 use crate::exit::{Exit, Failure};
 use crate::numbers;
-use crate::server::{Node, Refusal, Servers, Why};
+use crate::server::{Node, Refusal, RefusalKind, Servers};
 use crate::words::span;
 
 /// How many keys are noted, then changed, at once.
@@ -26,7 +26,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// What became of keys that were to be changed.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Outcome {
+pub struct FixOutcome {
     /// Those that have a TTL now; of an undo, those that have none any more, and those that were put back.
     pub done: u64,
     /// Of an undo: those of the former that had ended, and were put back with their value.
@@ -83,8 +83,8 @@ fn is_wanted(family: &Family, keys: usize, longest_ms: u64) -> bool {
 ///
 /// # Errors
 /// If the undo file cannot be written: what was changed until then stands in it.
-pub fn run(servers: &mut Servers, stuck: &[Candidate], settings: &Settings) -> Result<Outcome, Failure> {
-    let mut outcome = Outcome::default();
+pub fn run(servers: &mut Servers, stuck: &[Candidate], settings: &DoctorSettings) -> Result<FixOutcome, Failure> {
+    let mut outcome = FixOutcome::default();
     if stuck.is_empty() {
         return Ok(outcome);
     }
@@ -116,7 +116,7 @@ fn change(
     node: &mut Node,
     batch: &[&Candidate],
     journal: &mut Journal,
-    outcome: &mut Outcome,
+    outcome: &mut FixOutcome,
 ) -> Result<Result<(), Refusal>, Failure> {
     let now =
         node.ask::<(u64, u64)>(&cmd("TIME")).map_or_else(|_| now_micros() / 1_000, |(s, us)| s * 1_000 + us / 1_000);
@@ -147,7 +147,7 @@ fn change(
             outcome.refuse("its value is larger than 1 MiB, which is not noted".to_owned());
             continue;
         }
-        let entry = Entry::new(&key.name, &dump, now + key.ttl.0, key.known.family.id, &server);
+        let entry = JournalEntry::new(&key.name, &dump, now + key.ttl.0, key.known.family.id, &server);
         let (how, noted) = match (key.track.proof, seen.number()) {
             (Proof::Falls, Some(number)) => ("below", number.to_string().into_bytes()),
             (Proof::Counts, Some(number)) if number < 0 => ("below", number.to_string().into_bytes()),
@@ -170,14 +170,14 @@ fn change(
     Ok(Ok(()))
 }
 
-impl Outcome {
+impl FixOutcome {
     fn refuse(&mut self, why: String) {
         self.refused += 1;
         self.why = Some(why);
     }
 }
 
-fn count(answer: Result<Value, Refusal>, outcome: &mut Outcome) {
+fn count(answer: Result<Value, Refusal>, outcome: &mut FixOutcome) {
     match answer {
         Ok(Value::Int(1)) => outcome.done += 1,
         Ok(Value::Int(2)) => (outcome.done, outcome.restored) = (outcome.done + 1, outcome.restored + 1),
@@ -191,9 +191,9 @@ fn count(answer: Result<Value, Refusal>, outcome: &mut Outcome) {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
+pub fn undo(servers: &mut Servers, path: &Path) -> Result<FixOutcome, Failure> {
     let mut pending = journal::read(path)?;
-    let mut outcome = Outcome { undo_file: Some(path.to_path_buf()), ..Outcome::default() };
+    let mut outcome = FixOutcome { undo_file: Some(path.to_path_buf()), ..FixOutcome::default() };
     for node in servers.primaries() {
         let mut elsewhere = Vec::new();
         for batch in pending.chunks(BATCH) {
@@ -201,7 +201,7 @@ pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
                 outcome.stopped = true;
                 return Ok(outcome);
             }
-            let ask = |entry: &Entry| {
+            let ask = |entry: &JournalEntry| {
                 let name = entry.name().unwrap_or_default();
                 let value = entry.value().unwrap_or_default();
                 cmd("EVAL")
@@ -216,7 +216,7 @@ pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
                 Ok(answers) => {
                     for (entry, answer) in batch.iter().zip(answers) {
                         match answer {
-                            Err(refusal) if refusal.why == Why::Moved => elsewhere.push(entry.clone()),
+                            Err(refusal) if refusal.why == RefusalKind::Moved => elsewhere.push(entry.clone()),
                             answer => count(answer, &mut outcome),
                         }
                     }
@@ -234,7 +234,7 @@ pub fn undo(servers: &mut Servers, path: &Path) -> Result<Outcome, Failure> {
 }
 
 /// What was done.
-pub fn words(outcome: &Outcome, what: &str) -> String {
+pub fn words(outcome: &FixOutcome, what: &str) -> String {
     let mut text = format!("{what}: {} keys", outcome.done);
     if outcome.restored > 0 {
         text += &format!(", {} of which had ended and were put back", outcome.restored);

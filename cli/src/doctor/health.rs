@@ -8,7 +8,7 @@ use redis::cmd;
 use super::finding::Finding;
 use super::versions;
 use crate::pages::right_of;
-use crate::server::{Node, Refusal, Why};
+use crate::server::{Node, Refusal, RefusalKind};
 
 /// Of its memory limit a server should use less than so much, in percent.
 const FULL: u64 = 90;
@@ -71,9 +71,9 @@ pub fn ask(node: &mut Node, database: u32) -> Health {
         load: Load::default(),
     };
     match node.ask::<String>(&cmd("INFO")) {
-        Ok(text) => health.read(&Info::of(&text), database),
-        Err(refusal) if refusal.why == Why::Right => health.lacks.push(right_of(&refusal.message)),
-        Err(refusal) if refusal.why == Why::Away => {
+        Ok(text) => health.read(&InfoFields::of(&text), database),
+        Err(refusal) if refusal.why == RefusalKind::Right => health.lacks.push(right_of(&refusal.message)),
+        Err(refusal) if refusal.why == RefusalKind::Away => {
             health.tell("unanswered", refusal.message.clone(), "it does not say how it is", "see its log");
             health.away = Some(refusal);
             return health;
@@ -86,11 +86,11 @@ pub fn ask(node: &mut Node, database: u32) -> Health {
 }
 
 /// The fields of `INFO`.
-struct Info<'a>(HashMap<&'a str, &'a str>);
+struct InfoFields<'a>(HashMap<&'a str, &'a str>);
 
-impl<'a> Info<'a> {
-    fn of(text: &'a str) -> Info<'a> {
-        Info(text.lines().filter_map(|line| line.trim_end().split_once(':')).collect())
+impl<'a> InfoFields<'a> {
+    fn of(text: &'a str) -> InfoFields<'a> {
+        InfoFields(text.lines().filter_map(|line| line.trim_end().split_once(':')).collect())
     }
 
     fn text(&self, name: &str) -> &'a str {
@@ -115,7 +115,7 @@ impl Health {
         self.findings.push(Finding::of_node(kind, &self.name, what, means, cure).noted());
     }
 
-    fn read(&mut self, info: &Info<'_>, database: u32) {
+    fn read(&mut self, info: &InfoFields<'_>, database: u32) {
         let (product, number) =
             versions::read(info.text("server_name"), info.text("valkey_version"), info.text("redis_version"));
         self.version = format!("{product} {number}");
@@ -142,7 +142,7 @@ impl Health {
         self.replication(info);
     }
 
-    fn memory(&mut self, info: &Info<'_>) {
+    fn memory(&mut self, info: &InfoFields<'_>) {
         let (used, most, policy) =
             (info.number("used_memory"), info.number("maxmemory"), info.text("maxmemory_policy"));
         if most > 0 && (policy.starts_with("allkeys") || policy.starts_with("volatile")) {
@@ -171,7 +171,7 @@ impl Health {
         }
     }
 
-    fn persistence(&mut self, info: &Info<'_>) {
+    fn persistence(&mut self, info: &InfoFields<'_>) {
         for (field, what) in [
             ("rdb_last_bgsave_status", "could not save its dump the last time"),
             ("aof_last_write_status", "could not write its append-only file"),
@@ -191,7 +191,7 @@ impl Health {
         }
     }
 
-    fn replication(&mut self, info: &Info<'_>) {
+    fn replication(&mut self, info: &InfoFields<'_>) {
         if info.text("role") == "slave" {
             if info.text("master_link_status") != "up" {
                 let since = info.number("master_link_down_since_seconds");
@@ -253,7 +253,7 @@ impl Health {
                         best = Some((theirs - middle as i64, error));
                     }
                 }
-                Err(refusal) if refusal.why == Why::Right => {
+                Err(refusal) if refusal.why == RefusalKind::Right => {
                     self.lacks.push(right_of(&refusal.message));
                     return;
                 }

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 
 /// One key that gets a TTL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its name, if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -29,13 +29,13 @@ pub struct Entry {
     pub value_hex: String,
 }
 
-impl Entry {
+impl JournalEntry {
     /// Describes a key.
-    pub fn new(name: &[u8], value: &[u8], expires_at_ms: u64, family: &str, server: &str) -> Entry {
+    pub fn new(name: &[u8], value: &[u8], expires_at_ms: u64, family: &str, server: &str) -> JournalEntry {
         let key = std::str::from_utf8(name).ok().map(str::to_owned);
         let key_hex = key.is_none().then(|| hex(name));
         let (family, server) = (family.to_owned(), server.to_owned());
-        Entry { key, key_hex, expires_at_ms, family, server, value_hex: hex(value) }
+        JournalEntry { key, key_hex, expires_at_ms, family, server, value_hex: hex(value) }
     }
 
     /// Its name; none if the line does not state it.
@@ -92,7 +92,7 @@ impl Journal {
     ///
     /// # Errors
     /// If it has not: then none of these keys may be changed.
-    pub fn add(&mut self, entries: &[Entry]) -> Result<(), Failure> {
+    pub fn add(&mut self, entries: &[JournalEntry]) -> Result<(), Failure> {
         let mut lines = Vec::new();
         for entry in entries {
             let written = serde_json::to_writer(&mut lines, entry).map_err(std::io::Error::from);
@@ -108,7 +108,7 @@ impl Journal {
 ///
 /// # Errors
 /// If it cannot be read, or another line is none.
-pub fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+pub fn read(path: &Path) -> Result<Vec<JournalEntry>, Failure> {
     let file = File::open(path).map_err(|error| failed(path, "cannot read", &error))?;
     let mut entries = Vec::new();
     let mut broken = None;
@@ -118,7 +118,7 @@ pub fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
             let message = format!("line {number} of {} is none of an undo file", path.display());
             return Err(Failure { exit: Exit::Usage, code: "undo_file", message });
         }
-        match serde_json::from_slice::<Entry>(&line) {
+        match serde_json::from_slice::<JournalEntry>(&line) {
             Ok(entry) if entry.name().is_some() && entry.value().is_some() => entries.push(entry),
             _ => broken = Some(number + 1),
         }
@@ -133,15 +133,18 @@ fn failed(path: &Path, what: &str, error: &std::io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Entry;
+    use super::JournalEntry;
 
     #[test]
     fn a_name_of_any_bytes_comes_back() {
         for name in [&b"a:1"[..], b"\xff\x00", "ä".as_bytes(), b""] {
-            let line = serde_json::to_string(&Entry::new(name, name, 1, "x", "h:1")).unwrap();
-            let entry: Entry = serde_json::from_str(&line).unwrap();
+            let line = serde_json::to_string(&JournalEntry::new(name, name, 1, "x", "h:1")).unwrap();
+            let entry: JournalEntry = serde_json::from_str(&line).unwrap();
             assert_eq!((entry.name().as_deref(), entry.value().as_deref()), (Some(name), Some(name)), "{line}");
         }
-        assert_eq!(Entry { key: None, key_hex: Some("ä1".into()), ..Entry::new(b"", b"", 1, "", "") }.name(), None);
+        assert_eq!(
+            JournalEntry { key: None, key_hex: Some("ä1".into()), ..JournalEntry::new(b"", b"", 1, "", "") }.name(),
+            None
+        );
     }
 }

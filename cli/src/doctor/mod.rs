@@ -33,13 +33,13 @@ use collect::{Candidate, Collector};
 use finding::Finding;
 use health::{Health, now_micros};
 use interrupt::stopped;
-use scan::{Scan, Unseen};
+use scan::{ServerScan, Unseen};
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::pages::right_of;
-use crate::server::{self, Missing, Refusal, Servers, Why};
+use crate::server::{self, Missing, Refusal, RefusalKind, Servers};
+use crate::shared::SharedArguments;
 
 const EXAMPLES: &str = "Examples:
   quotalock doctor                                  look, and change nothing
@@ -50,7 +50,7 @@ const EXAMPLES: &str = "Examples:
 /// What `doctor` is asked.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// Look at no more than so many keys a second, of each server
     #[arg(long, default_value_t = 53_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
@@ -84,7 +84,7 @@ pub struct Arguments {
 }
 
 /// What is looked for, and what is done.
-pub struct Settings {
+pub struct DoctorSettings {
     prefix: String,
     rate: u64,
     max_keys: Option<u64>,
@@ -122,7 +122,7 @@ fn also(text: &str) -> Result<String, String> {
 }
 
 /// Runs the command.
-pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: DoctorArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     interrupt::listen();
     let is_asked = std::io::IsTerminal::is_terminal(&std::io::stdin()) && !shared.json;
     let named = arguments.fix.as_deref().unwrap_or_default();
@@ -140,7 +140,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
         return Ok(if outcome.refused > 0 { Exit::Findings } else { Exit::Fine });
     }
     let undo_file = arguments.undo_file.unwrap_or_else(|| format!("quotalock-undo-{}.jsonl", now_micros()).into());
-    let settings = Settings {
+    let settings = DoctorSettings {
         prefix: shared.prefix.clone(),
         rate: arguments.rate,
         max_keys: arguments.max_keys,
@@ -208,7 +208,7 @@ pub fn run(arguments: Arguments, shared: &Shared) -> Result<Exit, Failure> {
 fn look(
     servers: &mut Servers,
     nodes: &[Health],
-    settings: &Settings,
+    settings: &DoctorSettings,
 ) -> Result<(Vec<Finding>, Vec<Candidate>, Unseen), Failure> {
     let ahead = nodes.iter().find_map(|node| node.ahead).map_or(0, |(ahead, _)| ahead);
     let now_ms = now_micros().saturating_add_signed(ahead) / 1_000;
@@ -222,7 +222,7 @@ fn look(
             .filter_map(|(shard, servers)| {
                 let (collector, bar, unseen) = (&collector, &bar, &unseen);
                 let node = servers.reader()?;
-                let scan = Scan { settings, shard, collector, bar, unseen };
+                let scan = ServerScan { settings, shard, collector, bar, unseen };
                 Some(scope.spawn(move || scan.run(node)))
             })
             .collect();
@@ -241,7 +241,7 @@ fn look(
     rights.extend(nodes.iter().flat_map(|node| node.lacks.iter().cloned()));
     for refusal in failed {
         match refusal.why {
-            Why::Right => drop(rights.insert(right_of(&refusal.message))),
+            RefusalKind::Right => drop(rights.insert(right_of(&refusal.message))),
             _ => findings.push(scan_ended(refusal)),
         }
     }
@@ -293,7 +293,7 @@ fn as_json(node: &Health) -> serde_json::Value {
 }
 
 /// The bar, which shows on a terminal only.
-fn progress(nodes: &[Health], settings: &Settings) -> ProgressBar {
+fn progress(nodes: &[Health], settings: &DoctorSettings) -> ProgressBar {
     let all = nodes.iter().filter(|node| node.is_primary).filter_map(|node| node.keys).sum::<u64>();
     let bar = ProgressBar::new(settings.max_keys.unwrap_or(u64::MAX).min(all));
     // A template that cannot be read shows the default.

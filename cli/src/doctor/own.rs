@@ -3,7 +3,7 @@
 use quotalock::reports::REPORTS_KEPT;
 use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
 
-use super::proof::Seen;
+use super::proof::ValueView;
 use crate::pages::READ;
 
 /// A day in milliseconds: for so long the table of a lock is kept.
@@ -43,9 +43,9 @@ pub fn is_damaged(own: &Own, value: &[u8], now_ms: u64) -> bool {
 }
 
 /// For how many milliseconds a key without a TTL should live, as far as its value tells.
-pub fn life(own: &Own, seen: &Seen, now_ms: u64) -> Option<u64> {
-    let Seen::Text(value) = seen else {
-        let is_stream = matches!(seen, Seen::Other(kind, _) if kind == b"stream");
+pub fn life(own: &Own, seen: &ValueView, now_ms: u64) -> Option<u64> {
+    let ValueView::Text(value) = seen else {
+        let is_stream = matches!(seen, ValueView::Other(kind, _) if kind == b"stream");
         return (own.0.kind == KeyKind::Reports && is_stream).then_some(REPORTS_KEPT / 1_000);
     };
     let now = now_ms.saturating_mul(1_000);

@@ -2,7 +2,7 @@
 
 /// The name with `*` for each part that tells one user, address, hash or number from another.
 pub fn pattern(name: &[u8]) -> String {
-    let text = crate::output::shown(name);
+    let text = crate::printable::shown(name);
     let mut pattern = String::with_capacity(text.len());
     let mut part = String::new();
     for character in text.chars() {

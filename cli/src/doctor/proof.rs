@@ -9,7 +9,7 @@ const MOVES: u8 = 2;
 
 /// What was seen of a key's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum ValueView {
     /// The first bytes of a text.
     Text(Vec<u8>),
     /// A sorted set with Symfony's mark: when its lease ended, in milliseconds since the epoch.
@@ -18,11 +18,11 @@ pub enum Seen {
     Other(Vec<u8>, Vec<u8>),
 }
 
-impl Seen {
+impl ValueView {
     /// The number that it is.
     pub fn number(&self) -> Option<i64> {
         match self {
-            Seen::Text(value) => integer(value),
+            ValueView::Text(value) => integer(value),
             _ => None,
         }
     }
@@ -30,9 +30,9 @@ impl Seen {
     /// When its own record says that it ended, in milliseconds since the epoch.
     pub fn ended_at(&self) -> Option<u64> {
         match self {
-            Seen::Marked(ends) => Some(*ends),
-            Seen::Text(_) => self.number().and_then(|seconds| u64::try_from(seconds).ok())?.checked_mul(1_000),
-            Seen::Other(..) => None,
+            ValueView::Marked(ends) => Some(*ends),
+            ValueView::Text(_) => self.number().and_then(|seconds| u64::try_from(seconds).ok())?.checked_mul(1_000),
+            ValueView::Other(..) => None,
         }
     }
 }
@@ -86,7 +86,7 @@ pub struct Track {
     /// What would prove it.
     pub proof: Proof,
     /// What the last look saw.
-    pub last: Seen,
+    pub last: ValueView,
     moves: u8,
     looks: u8,
     against: Option<&'static str>,
@@ -94,12 +94,12 @@ pub struct Track {
 
 impl Track {
     /// After the first look.
-    pub fn new(proof: Proof, seen: Seen) -> Track {
+    pub fn new(proof: Proof, seen: ValueView) -> Track {
         Track { proof, last: seen, moves: 0, looks: 1, against: None }
     }
 
     /// Takes in another look at the key, which still has no TTL; by the server's clock, in milliseconds since the epoch.
-    pub fn look(&mut self, seen: Seen, now_ms: u64) {
+    pub fn look(&mut self, seen: ValueView, now_ms: u64) {
         self.looks = self.looks.saturating_add(1);
         if self.is_same_or_moved(&seen) {
             let has_moved = match self.proof {
@@ -115,7 +115,7 @@ impl Track {
     }
 
     /// Whether a look shows the same value, or one to which only the fault that is to be proven leads.
-    pub fn is_same_or_moved(&self, seen: &Seen) -> bool {
+    pub fn is_same_or_moved(&self, seen: &ValueView) -> bool {
         let numbers = self.last.number().zip(seen.number());
         match self.proof {
             Proof::Falls => numbers.is_some_and(|(old, new)| new <= old && old < 0),
@@ -153,12 +153,12 @@ impl Track {
 
 #[cfg(test)]
 mod tests {
-    use super::{Proof, Seen, Track};
+    use super::{Proof, Track, ValueView};
 
     const NOW: u64 = 1_763_900_000_000;
 
     fn after(proof: Proof, values: &[&str]) -> bool {
-        let seen = |value: &&str| Seen::Text(value.as_bytes().to_vec());
+        let seen = |value: &&str| ValueView::Text(value.as_bytes().to_vec());
         let mut track = Track::new(proof, seen(&values[0]));
         values[1..].iter().for_each(|value| track.look(seen(value), NOW));
         track.is_proven()

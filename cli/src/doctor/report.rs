@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use super::finding::{Finding, Fix, State};
+use super::finding::{Finding, FindingState, Fix};
 use super::health::Health;
 use crate::numbers;
 use crate::words::span;
@@ -40,7 +40,7 @@ pub fn text(nodes: &[Health], findings: &[Finding], seen: u64, complete: bool) -
         let _ = writeln!(out, "      do:    {}", finding.cure);
         let Some(keys) = &finding.keys else { continue };
         if finding.kind != "damaged" {
-            let proof = if keys.state == State::Stuck { "proof" } else { "doubt" };
+            let proof = if keys.state == FindingState::Stuck { "proof" } else { "doubt" };
             let _ = writeln!(out, "      {proof}: {}", keys.why);
         }
         let _ = match &keys.fix {

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use redis::cmd;
 
-use super::Settings;
+use super::DoctorSettings;
 use super::collect::Collector;
 use super::interrupt::stopped;
-use super::proof::Seen;
+use super::proof::ValueView;
 use super::watch::score_of;
 use crate::pages::{Pages, Stands};
 use crate::server::{Node, Refusal};
@@ -35,9 +35,9 @@ pub struct Unseen {
 }
 
 /// A scan of one server.
-pub struct Scan<'a, 's> {
+pub struct ServerScan<'a, 's> {
     /// What was asked for.
-    pub settings: &'a Settings,
+    pub settings: &'a DoctorSettings,
     /// Which of the shards it is.
     pub shard: usize,
     /// What takes the findings.
@@ -48,7 +48,7 @@ pub struct Scan<'a, 's> {
     pub unseen: &'a Unseen,
 }
 
-impl Scan<'_, '_> {
+impl ServerScan<'_, '_> {
     /// Looks at all keys of a server, or at as many as were asked for.
     ///
     /// # Errors
@@ -69,9 +69,9 @@ impl Scan<'_, '_> {
             for (name, stands) in page.found {
                 match stands {
                     Stands::Own(value) => collector.own(&name, &value),
-                    Stands::Marked(score) => collector.immortal(self.shard, name, Seen::Marked(score_of(&score))),
-                    Stands::Text(value) => collector.immortal(self.shard, name, Seen::Text(value)),
-                    Stands::Other(kind, first) => collector.immortal(self.shard, name, Seen::Other(kind, first)),
+                    Stands::Marked(score) => collector.immortal(self.shard, name, ValueView::Marked(score_of(&score))),
+                    Stands::Text(value) => collector.immortal(self.shard, name, ValueView::Text(value)),
+                    Stands::Other(kind, first) => collector.immortal(self.shard, name, ValueView::Other(kind, first)),
                 }
             }
             drop(collector);

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, Value, cmd};
 
-use super::Settings;
+use super::DoctorSettings;
 use super::collect::Candidate;
 use super::health::now_micros;
 use super::interrupt::stopped;
-use super::proof::Seen;
+use super::proof::ValueView;
 use crate::pages::READ;
-use crate::server::{Node, Refusal, Servers, Why};
+use crate::server::{Node, Refusal, RefusalKind, Servers};
 
 /// How many keys are looked at in one trip.
 const BATCH: usize = 250;
@@ -22,7 +22,7 @@ const LISTENS_EVERY: Duration = Duration::from_millis(50);
 
 /// Looks at the candidates again and again, until each is decided or the time to watch is over. Keys that are gone, or have a TTL by
 /// then, are no candidates any more. A server that does not answer leaves its keys unproven.
-pub fn watch(servers: &mut Servers, candidates: &mut Vec<Candidate>, settings: &Settings) {
+pub fn watch(servers: &mut Servers, candidates: &mut Vec<Candidate>, settings: &DoctorSettings) {
     let (began, lasts) = (Instant::now(), Duration::from_millis(settings.watch_ms));
     let apart = APART.min(lasts / 10).max(Duration::from_millis(10));
     while !lasts.is_zero() && began.elapsed() < lasts && candidates.iter().any(|one| !one.track.is_decided()) {
@@ -63,7 +63,7 @@ pub fn watch(servers: &mut Servers, candidates: &mut Vec<Candidate>, settings: &
 /// What a look at a key sees.
 pub enum Look {
     /// It has no TTL, and this value.
-    Is(Seen),
+    Is(ValueView),
     /// It is gone, has a TTL, or is of another type.
     Ends,
     /// The server does not let us look.
@@ -79,13 +79,13 @@ pub fn look(node: &mut Node, keys: &[&Candidate]) -> Result<Vec<Look>, Refusal> 
     let answers = node.ask_all(&asked)?;
     let look = |(key, answers): (&&Candidate, &[Result<Value, Refusal>])| match answers {
         [Ok(Value::Int(-1)), answer] => match (&key.track.last, answer) {
-            (Seen::Marked(_), Ok(Value::BulkString(score))) => Look::Is(Seen::Marked(score_of(score))),
-            (Seen::Marked(_), Ok(Value::Double(score))) => Look::Is(Seen::Marked(*score as u64)),
-            (Seen::Other(_, first), Ok(Value::SimpleString(kind))) => {
-                Look::Is(Seen::Other(kind.clone().into_bytes(), first.clone()))
+            (ValueView::Marked(_), Ok(Value::BulkString(score))) => Look::Is(ValueView::Marked(score_of(score))),
+            (ValueView::Marked(_), Ok(Value::Double(score))) => Look::Is(ValueView::Marked(*score as u64)),
+            (ValueView::Other(_, first), Ok(Value::SimpleString(kind))) => {
+                Look::Is(ValueView::Other(kind.clone().into_bytes(), first.clone()))
             }
-            (Seen::Text(_), Ok(Value::BulkString(value))) => Look::Is(Seen::Text(value.clone())),
-            (_, Err(refusal)) if refusal.why != Why::Other => Look::Refused,
+            (ValueView::Text(_), Ok(Value::BulkString(value))) => Look::Is(ValueView::Text(value.clone())),
+            (_, Err(refusal)) if refusal.why != RefusalKind::Other => Look::Refused,
             // Another type by now.
             _ => Look::Ends,
         },
@@ -97,9 +97,9 @@ pub fn look(node: &mut Node, keys: &[&Candidate]) -> Result<Vec<Look>, Refusal> 
 
 fn value_of(key: &Candidate) -> Cmd {
     match key.track.last {
-        Seen::Text(_) => cmd("GETRANGE").arg(&key.name).arg(0).arg(READ - 1).to_owned(),
-        Seen::Marked(_) => cmd("ZSCORE").arg(&key.name).arg("__write__").to_owned(),
-        Seen::Other(..) => cmd("TYPE").arg(&key.name).to_owned(),
+        ValueView::Text(_) => cmd("GETRANGE").arg(&key.name).arg(0).arg(READ - 1).to_owned(),
+        ValueView::Marked(_) => cmd("ZSCORE").arg(&key.name).arg("__write__").to_owned(),
+        ValueView::Other(..) => cmd("TYPE").arg(&key.name).to_owned(),
     }
 }
 

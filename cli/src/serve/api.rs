@@ -201,7 +201,7 @@ pub struct WithoutTtlRow {
     /// What it means.
     pub means: &'static str,
     /// Whether it is stuck, or only looks so.
-    pub state: crate::doctor::finding::State,
+    pub state: crate::doctor::finding::FindingState,
     /// What proves that, or why it is not proven.
     pub why: &'static str,
 }

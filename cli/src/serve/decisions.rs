@@ -19,16 +19,16 @@ const KEYS: usize = 2_000;
 const WANTED: usize = 200;
 
 /// A limiter, a scope and a key, as they are shown.
-pub type Named = (String, Option<String>, String);
+pub type ShownKey = (String, Option<String>, String);
 
 /// What was reported.
-pub struct Decisions {
+pub struct ReportedDecisions {
     reader: Reader,
     /// Whether anything was ever reported.
     pub is_reported: bool,
     limiters: BTreeMap<String, Limiter>,
     /// Denied keys: when, and how often.
-    denied: HashMap<Named, VecDeque<(u64, u64)>>,
+    denied: HashMap<ShownKey, VecDeque<(u64, u64)>>,
     /// How often, by limiter, result and source; since the first report that was read.
     pub totals: BTreeMap<(String, &'static str, &'static str), u64>,
     /// Redis keys that were denied just now.
@@ -44,11 +44,11 @@ struct Limiter {
     sources: VecDeque<(u64, &'static str, f64)>,
 }
 
-impl Decisions {
+impl ReportedDecisions {
     /// Of a prefix, from some minutes ago on.
-    pub fn new(prefix: &str) -> Decisions {
+    pub fn new(prefix: &str) -> ReportedDecisions {
         let ago = (now_micros() / 1_000).saturating_sub(HISTORY as u64 * 1_000);
-        Decisions {
+        ReportedDecisions {
             reader: Reader::new(prefix, ago),
             is_reported: false,
             limiters: BTreeMap::new(),
@@ -120,7 +120,7 @@ impl Decisions {
     }
 
     /// How often a key is denied a second, if processes report.
-    pub fn rate_of(&self, key: &Named, now_ms: u64) -> Option<f64> {
+    pub fn rate_of(&self, key: &ShownKey, now_ms: u64) -> Option<f64> {
         let now = now_ms / 1_000;
         let seconds = self.denied.get(key).filter(|_| self.is_reported);
         let counted =
@@ -199,7 +199,7 @@ mod tests {
     use quotalock::reports::Report;
     use quotalock::{Client, Options};
 
-    use super::{Decisions, HISTORY};
+    use super::{HISTORY, ReportedDecisions};
 
     const NOW: u64 = 1_700_000_000;
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_the_last_whole_seconds() {
-        let (mut decisions, client) = (Decisions::new("ql"), client());
+        let (mut decisions, client) = (ReportedDecisions::new("ql"), client());
         for second in NOW - 10..=NOW {
             decisions.take(&report(second, "1000", "allowed redis 20, denied deny-cache 10"), 0, &client);
         }
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_report_of_several_seconds_is_spread_and_one_of_long_ago_forgotten() {
-        let (mut decisions, client) = (Decisions::new("ql"), client());
+        let (mut decisions, client) = (ReportedDecisions::new("ql"), client());
         decisions.take(&report(NOW, "4000", "allowed redis 8"), 0, &client);
         let row = &decisions.rows(&[].into(), (NOW + 1) * 1_000)[0];
         assert_eq!(row.history.iter().map(|point| point.1).collect::<Vec<_>>(), [2.0; 4]);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_clock_of_the_server_is_not_ours() {
-        let (mut decisions, client) = (Decisions::new("ql"), client());
+        let (mut decisions, client) = (ReportedDecisions::new("ql"), client());
         decisions.take(&report(NOW + 3_600, "1000", "denied redis 5"), 3_600_000_000, &client);
         assert_eq!(decisions.rows(&[].into(), (NOW + 1) * 1_000)[0].denied_per_s, Some(1.0));
     }

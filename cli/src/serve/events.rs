@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 
-use super::web::{Site, problem};
+use super::site::{Site, problem};
 
 /// How many browsers are told of states at most.
 const BROWSERS: usize = 64;
@@ -18,7 +18,7 @@ const BROWSERS: usize = 64;
 /// A state each second, as long as the session lasts. One who reads slowly gets the newest, and not all between: what is not
 /// sent yet is one state, and what the connection holds.
 pub fn stream(site: &Arc<Site>, session: String) -> Response {
-    let Some(seat) = Seat::take(site) else {
+    let Some(seat) = BrowserSlot::take(site) else {
         let message = format!("{BROWSERS} browsers look already: close one");
         return problem(StatusCode::SERVICE_UNAVAILABLE, "too_many_browsers", message);
     };
@@ -38,17 +38,17 @@ pub fn stream(site: &Arc<Site>, session: String) -> Response {
 }
 
 /// The place of a browser, free when it goes.
-struct Seat(Arc<Site>);
+struct BrowserSlot(Arc<Site>);
 
-impl Seat {
-    fn take(site: &Arc<Site>) -> Option<Seat> {
-        let seat = Seat(Arc::clone(site));
+impl BrowserSlot {
+    fn take(site: &Arc<Site>) -> Option<BrowserSlot> {
+        let seat = BrowserSlot(Arc::clone(site));
         // If there is none the seat gives back what it counted.
         (site.browsers.fetch_add(1, Ordering::Relaxed) < BROWSERS).then_some(seat)
     }
 }
 
-impl Drop for Seat {
+impl Drop for BrowserSlot {
     fn drop(&mut self) {
         self.0.browsers.fetch_sub(1, Ordering::Relaxed);
     }

@@ -12,7 +12,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::web::{Site, problem};
+use super::site::{Site, problem};
 
 /// How long an answer may take, the body of a request included. What follows each other in an event stream is no answer.
 const WITHIN: Duration = Duration::from_secs(20);

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time;
 
-use super::web::From;
+use super::site::From;
 
 /// How many connections there are at once. One more ends the oldest of those that ask nothing just now, of the address that has most of
 /// them; if all others are being answered it is closed itself.
@@ -61,10 +61,10 @@ pub async fn serve(listener: TcpListener, router: Router, end: watch::Sender<boo
 
 /// All connections, by the order of their coming.
 #[derive(Default)]
-struct Table(Mutex<(u64, BTreeMap<u64, Seat>)>);
+struct Table(Mutex<(u64, BTreeMap<u64, ConnectionEntry>)>);
 
 /// A connection as the table knows it.
-struct Seat {
+struct ConnectionEntry {
     address: IpAddr,
     /// Whether it asks nothing just now: no whole head has come, or no other after the last answer.
     is_quiet: bool,
@@ -73,7 +73,7 @@ struct Seat {
 
 /// A place in the table, free when it is dropped.
 #[derive(Clone)]
-struct Place(Arc<Held>);
+struct ConnectionSlot(Arc<Held>);
 
 struct Held {
     table: Arc<Table>,
@@ -88,12 +88,12 @@ impl Drop for Held {
 }
 
 impl Table {
-    fn seats(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Seat>)> {
+    fn seats(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, ConnectionEntry>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a connection from an address; none if there is none, and none can be made.
-    fn admit(table: &Arc<Table>, address: IpAddr) -> Option<Place> {
+    fn admit(table: &Arc<Table>, address: IpAddr) -> Option<ConnectionSlot> {
         let mut seats = table.seats();
         let (last, all) = &mut *seats;
         let mut quiet: BTreeMap<IpAddr, Vec<u64>> = BTreeMap::new();
@@ -111,12 +111,12 @@ impl Table {
         }
         *last += 1;
         let (number, end) = (*last, Arc::new(Notify::new()));
-        all.insert(number, Seat { address, is_quiet: true, end: Arc::clone(&end) });
-        Some(Place(Arc::new(Held { table: Arc::clone(table), number, end })))
+        all.insert(number, ConnectionEntry { address, is_quiet: true, end: Arc::clone(&end) });
+        Some(ConnectionSlot(Arc::new(Held { table: Arc::clone(table), number, end })))
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     fn set_quiet(&self, is_quiet: bool) {
         if let Some(seat) = self.0.table.seats().1.get_mut(&self.0.number) {
             seat.is_quiet = is_quiet;
@@ -125,7 +125,7 @@ impl Place {
 }
 
 /// Notes that a connection asks something, until it is answered; a stream of events is answered as long as it lasts.
-async fn note(State(place): State<Place>, request: Request, next: Next) -> Response {
+async fn note(State(place): State<ConnectionSlot>, request: Request, next: Next) -> Response {
     place.set_quiet(false);
     let response = next.run(request).await;
     let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
@@ -133,7 +133,13 @@ async fn note(State(place): State<Place>, request: Request, next: Next) -> Respo
     response
 }
 
-async fn converse(stream: TcpStream, from: From, place: Place, router: Router, mut ended: watch::Receiver<bool>) {
+async fn converse(
+    stream: TcpStream,
+    from: From,
+    place: ConnectionSlot,
+    router: Router,
+    mut ended: watch::Receiver<bool>,
+) {
     set_patience(&stream);
     let noted = middleware::from_fn_with_state(place.clone(), note);
     let answer = TowerToHyperService::new(router.layer(Extension(from)).layer(noted));

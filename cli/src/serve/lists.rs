@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::api::{Asked, DeniedRow, KEPT, List, LockRow, Page, ROWS, StockRow, WithoutTtlRow};
-use super::seen::{Counts, Seen, Worst};
+use super::seen::{Counts, KnownKeys, Worst};
 
 /// The rows that are kept of each list, in the order of the page.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Lists {
 
 impl Lists {
     /// What is known now.
-    pub fn of(seen: &Seen, now_ms: u64) -> Lists {
+    pub fn of(seen: &KnownKeys, now_ms: u64) -> Lists {
         let counts = seen.counted.as_ref().unwrap_or(&seen.counting);
         // Whose time has come is refused no longer, seen or not.
         let refused = |row: &&DeniedRow| row.until_ms.is_none_or(|until| until > now_ms);

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use tokio::sync::watch;
 
-use super::Settings;
+use super::ServeSettings;
 use super::api::{NEWEST, ROWS, State};
 use super::counters::Counters;
-use super::decisions::Decisions;
+use super::decisions::ReportedDecisions;
 use super::lists::Lists;
 use super::nodes::Nodes;
-use super::seen::{Counts, Seen};
+use super::seen::{Counts, KnownKeys};
 use super::sheet::locked;
 use crate::doctor::health::now_micros;
 use crate::output;
@@ -25,7 +25,7 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// What browsers are shown.
 #[derive(Default)]
-pub struct Shown {
+pub struct LiveView {
     /// For `/metrics`.
     pub whole: State,
     /// What the last whole scan counted; none before.
@@ -43,8 +43,8 @@ pub struct Shown {
 }
 
 /// Looks once a second, until nobody wants to know any more.
-pub fn run(settings: &Settings, seen: &Mutex<Seen>, tell: &watch::Sender<Arc<Shown>>) {
-    let (nodes, decisions) = (Nodes::new(&settings.url, settings.within), Decisions::new(&settings.prefix));
+pub fn run(settings: &ServeSettings, seen: &Mutex<KnownKeys>, tell: &watch::Sender<Arc<LiveView>>) {
+    let (nodes, decisions) = (Nodes::new(&settings.url, settings.within), ReportedDecisions::new(&settings.prefix));
     let mut eyes = Eyes { nodes, decisions, counters: Counters::new(settings.metrics_file.is_some()) };
     while !tell.is_closed() {
         let began = Instant::now();
@@ -56,11 +56,11 @@ pub fn run(settings: &Settings, seen: &Mutex<Seen>, tell: &watch::Sender<Arc<Sho
 /// What looks at all but keys.
 struct Eyes {
     nodes: Nodes,
-    decisions: Decisions,
+    decisions: ReportedDecisions,
     counters: Counters,
 }
 
-fn look(settings: &Settings, eyes: &mut Eyes, seen: &Mutex<Seen>) -> Shown {
+fn look(settings: &ServeSettings, eyes: &mut Eyes, seen: &Mutex<KnownKeys>) -> LiveView {
     let Eyes { nodes, decisions, counters } = eyes;
     let now_ms = now_micros() / 1_000;
     let (rows, mut problems) = nodes.look();
@@ -102,15 +102,15 @@ fn look(settings: &Settings, eyes: &mut Eyes, seen: &Mutex<Seen>) -> Shown {
         scan,
         ..bare(settings, now_ms)
     };
-    Shown { counted, counters, totals: decisions.totals.clone(), ..shown(state, lists) }
+    LiveView { counted, counters, totals: decisions.totals.clone(), ..shown(state, lists) }
 }
 
 /// What is shown before anything was looked at.
-pub fn nothing(settings: &Settings) -> Shown {
+pub fn nothing(settings: &ServeSettings) -> LiveView {
     shown(bare(settings, now_micros() / 1_000), Lists::default())
 }
 
-fn bare(settings: &Settings, now_ms: u64) -> State {
+fn bare(settings: &ServeSettings, now_ms: u64) -> State {
     State {
         now_ms,
         server: quotalock::redacted(&settings.url),
@@ -126,7 +126,7 @@ fn first<Row: Clone>(rows: &[Row]) -> Vec<Row> {
 }
 
 /// Writes it out once, for all browsers.
-fn shown(state: State, lists: Lists) -> Shown {
+fn shown(state: State, lists: Lists) -> LiveView {
     let json = |state: &State| serde_json::to_string(state).map(|json| output::plain(&json)).unwrap_or_default();
     let mut newest = state.clone();
     // Who listens has the points before.
@@ -135,5 +135,5 @@ fn shown(state: State, lists: Lists) -> Shown {
     }
     let event = Bytes::from(format!("event: state\ndata: {}\n\n", json(&newest)));
     let json = Bytes::from(json(&state));
-    Shown { whole: state, state: json, event, lists: Arc::new(lists), ..Shown::default() }
+    LiveView { whole: state, state: json, event, lists: Arc::new(lists), ..LiveView::default() }
 }

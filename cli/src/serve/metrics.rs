@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 
-use super::live::Shown;
+use super::live::LiveView;
 use super::writes::Writes;
-use crate::output::shown;
+use crate::printable::shown;
 
 /// The text, as it grows.
 struct Text(String);
@@ -55,7 +55,7 @@ fn escaped(value: &str) -> String {
 }
 
 /// What is known, as Prometheus reads it.
-pub fn text(shown: &Shown, writes: &Writes, browsers: usize) -> String {
+pub fn text(shown: &LiveView, writes: &Writes, browsers: usize) -> String {
     let mut text = Text(String::new());
     nodes(&mut text, shown);
     keys(&mut text, shown);
@@ -70,7 +70,7 @@ pub fn text(shown: &Shown, writes: &Writes, browsers: usize) -> String {
     text.0 + &shown.counters
 }
 
-fn nodes(text: &mut Text, shown: &Shown) {
+fn nodes(text: &mut Text, shown: &LiveView) {
     let nodes = &shown.whole.nodes;
     fn of<T>(node: &super::api::NodeRow, value: T) -> (Vec<(&str, &str)>, T) {
         (vec![("node", node.address.as_str()), ("role", node.role)], value)
@@ -110,7 +110,7 @@ fn nodes(text: &mut Text, shown: &Shown) {
     );
 }
 
-fn keys(text: &mut Text, shown: &Shown) {
+fn keys(text: &mut Text, shown: &LiveView) {
     let scan = &shown.whole.scan;
     text.one("scan_seconds", "How long the last look at all keys took.", scan.took_ms.map(|ms| ms as f64 / 1_000.0));
     text.one("scan_keys", "How many keys it saw.", scan.keys_seen);

@@ -19,6 +19,7 @@ mod rows;
 mod seen;
 mod sessions;
 mod sheet;
+mod site;
 mod walk;
 mod web;
 mod writes;
@@ -35,12 +36,12 @@ use clap::Args;
 use quotalock::Client;
 use tokio::sync::watch;
 
-use crate::arguments::Shared;
 use crate::exit::{Exit, Failure};
+use crate::shared::SharedArguments;
 use crate::{output, raw, server};
-use seen::Seen;
+use seen::KnownKeys;
 use sessions::Sessions;
-use web::Site;
+use site::Site;
 use writes::Writes;
 
 /// What names the token.
@@ -50,7 +51,7 @@ const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What `serve` is asked.
 #[derive(Args)]
-pub struct Arguments {
+pub struct ServeArguments {
     /// Where browsers find it. Another address than that of this machine alone needs a token of your own
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: String,
@@ -75,7 +76,7 @@ pub struct Arguments {
 }
 
 /// What the threads know.
-pub struct Settings {
+pub struct ServeSettings {
     url: String,
     /// How long a server may take to let us in, and then for each answer.
     within: Duration,
@@ -89,7 +90,7 @@ pub struct Settings {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
+pub fn run(arguments: &ServeArguments, shared: &SharedArguments) -> Result<Exit, Failure> {
     let metrics_file = arguments.metrics_file.clone().filter(|path| !path.as_os_str().is_empty());
     metrics_file.as_deref().map_or(Ok(()), counters::join)?;
     // A wrong URL or prefix is told at once; servers that are away may come.
@@ -106,7 +107,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
     let is_given = given.is_some();
     let token = given.map_or_else(sessions::random, Ok)?;
     let sessions = Sessions::new(token.clone())?;
-    let settings = Settings {
+    let settings = ServeSettings {
         url: shared.url.clone(),
         within: shared.server_timeout,
         prefix: shared.prefix.clone(),
@@ -134,7 +135,7 @@ pub fn run(arguments: &Arguments, shared: &Shared) -> Result<Exit, Failure> {
         };
         let router = web::router(Arc::new(site));
         greet(bound, (!is_given).then_some(token.as_str()));
-        let (settings, seen) = (Arc::new(settings), Arc::<Mutex<Seen>>::default());
+        let (settings, seen) = (Arc::new(settings), Arc::<Mutex<KnownKeys>>::default());
         let (walks, sees) = (Arc::clone(&settings), Arc::clone(&seen));
         thread::spawn(move || walk::run(&walks, &sees));
         thread::spawn(move || live::run(&settings, &seen, &tell));
@@ -147,7 +148,7 @@ fn address(text: &str) -> Result<SocketAddr, Failure> {
     let mut found = text.to_socket_addrs().map_err(|_| {
         raw::usage(format!(
             "--listen {} is no address with a port: write it as 127.0.0.1:7070",
-            output::shown(text.as_bytes())
+            crate::printable::shown(text.as_bytes())
         ))
     })?;
     found.next().ok_or_else(|| raw::usage("--listen names no address: write it as 127.0.0.1:7070"))

@@ -9,7 +9,7 @@ use quotalock::stored::{
 
 use super::api::{CacheRow, DeniedRow, HolderRow, LockRow, StockRow};
 use super::seen::Rank;
-use crate::commands::top_keys::{State, tightest};
+use crate::commands::top_keys::{KeyStanding, tightest};
 use crate::words::text;
 
 /// The `id` of a key: hexadecimal digits, so that each key has one, whatever its bytes.
@@ -35,9 +35,9 @@ pub fn denied(key: &[u8], name: &KeyName, stored: &StoredLimiter, near: u64, now
     let why = format!("{rule}: {} of {} left", said.remaining, said.capacity);
     let until = |wait: u64| (wait < u64::MAX).then(|| now_ms.saturating_add(wait.div_ceil(1_000)));
     let (word, until_ms) = match state {
-        State::Blocked(left) => ("blocked", until(left)),
-        State::Denied(wait) => ("denied", until(wait)),
-        State::Near(_) => ("near", None),
+        KeyStanding::Blocked(left) => ("blocked", until(left)),
+        KeyStanding::Denied(wait) => ("denied", until(wait)),
+        KeyStanding::Near(_) => ("near", None),
     };
     let row = DeniedRow {
         id: id(key),

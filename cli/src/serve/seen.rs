@@ -10,7 +10,7 @@ pub type Rank = (u8, u64);
 
 /// What is known of keys.
 #[derive(Default)]
-pub struct Seen {
+pub struct KnownKeys {
     /// Who is refused, or near it.
     pub denied: Worst<DeniedRow>,
     /// Locks that somebody holds.
@@ -64,7 +64,7 @@ pub struct Counts {
     pub may_be_stuck: u64,
 }
 
-impl Seen {
+impl KnownKeys {
     /// A round begins.
     pub fn begin(&mut self) {
         self.counting = Counts::default();
@@ -75,7 +75,7 @@ impl Seen {
     pub fn lose(&mut self, now_ms: u64) {
         let mut scan = Scan { running: false, ..std::mem::take(&mut self.scan) };
         scan.unknown_since_ms = scan.unknown_since_ms.or(scan.at_ms).or(Some(now_ms));
-        *self = Seen { scan, ..Seen::default() };
+        *self = KnownKeys { scan, ..KnownKeys::default() };
     }
 
     /// A round has ended that did not see the keys of all servers: nothing is counted, since it would look like a count of all.
@@ -188,7 +188,7 @@ impl<Row> Worst<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, KEPT, NAMES, OTHERS, Seen, Worst};
+    use super::{Counts, KEPT, KnownKeys, NAMES, OTHERS, Worst};
 
     #[test]
     fn the_worst_are_kept_and_the_others_are_not() {
@@ -204,9 +204,10 @@ mod tests {
 
     #[test]
     fn what_a_round_does_not_see_is_gone() {
-        let mut seen = Seen::default();
-        let put =
-            |seen: &mut Seen, key: &[u8], round| seen.stocks.put(key.to_vec(), (round, 0), (0, 0), Default::default());
+        let mut seen = KnownKeys::default();
+        let put = |seen: &mut KnownKeys, key: &[u8], round| {
+            seen.stocks.put(key.to_vec(), (round, 0), (0, 0), Default::default())
+        };
         put(&mut seen, b"a", 1);
         put(&mut seen, b"b", 1);
         seen.end(1, Vec::new());

@@ -29,14 +29,14 @@ const PAUSE: Duration = Duration::from_millis(25);
 
 /// What a session knows.
 #[derive(Clone)]
-struct Session {
+struct SessionEntry {
     csrf: String,
     ends: Instant,
 }
 
 /// What became of a token that somebody showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum TokenCheck {
     /// It is the one.
     Right,
     /// It is another.
@@ -48,7 +48,7 @@ pub enum Shown {
 /// The token, and the sessions of those who showed it.
 pub struct Sessions {
     token: String,
-    open: Mutex<HashMap<String, Session>>,
+    open: Mutex<HashMap<String, SessionEntry>>,
     attempts: Mutex<[Limiter; 2]>,
     /// Whose turn it is to be looked at slowly.
     slow: tokio::sync::Mutex<()>,
@@ -79,7 +79,7 @@ impl Sessions {
 
     /// Looks at a token that somebody at an address showed. Of many at once one is looked at after the other, so none passes
     /// the limit.
-    pub fn show(&self, address: IpAddr, token: &str) -> Shown {
+    pub fn show(&self, address: IpAddr, token: &str) -> TokenCheck {
         let attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
         let address = address.to_string();
         let keys: [&[u8]; 2] = [address.as_bytes(), b"all"];
@@ -87,18 +87,18 @@ impl Sessions {
             let waits = limiter.peek(key, 1).and_then(|asked| asked.run());
             match waits {
                 Ok(decision) if decision.allowed => {}
-                Ok(decision) => return Shown::TooMany(decision.retry_after.unwrap_or(0).div_ceil(1_000_000)),
-                Err(_) => return Shown::TooMany(60),
+                Ok(decision) => return TokenCheck::TooMany(decision.retry_after.unwrap_or(0).div_ceil(1_000_000)),
+                Err(_) => return TokenCheck::TooMany(60),
             }
         }
         if is_same(token.as_bytes(), self.token.as_bytes()) {
-            return Shown::Right;
+            return TokenCheck::Right;
         }
         for (limiter, key) in attempts.iter().zip(keys) {
             // It was admitted above, and nobody else counts here.
             let _ = limiter.consume(key, 1).and_then(|asked| asked.run());
         }
-        Shown::Wrong
+        TokenCheck::Wrong
     }
 
     /// Looks at a token of a scrape although there were too many wrong ones: those may be of others behind the same address. One
@@ -115,7 +115,7 @@ impl Sessions {
     /// If the machine has no random bytes.
     pub fn open(&self) -> Result<(String, String), Failure> {
         let (name, csrf) = (random()?, random()?);
-        let session = Session { csrf: csrf.clone(), ends: Instant::now() + LASTS };
+        let session = SessionEntry { csrf: csrf.clone(), ends: Instant::now() + LASTS };
         let mut open = self.sessions();
         if open.len() >= MOST
             && let Some(oldest) = open.iter().min_by_key(|(_, session)| session.ends).map(|(name, _)| name.clone())
@@ -143,7 +143,7 @@ impl Sessions {
         self.sessions().remove(name);
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Session>> {
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, SessionEntry>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -184,7 +184,7 @@ fn is_same(shown: &[u8], known: &[u8]) -> bool {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
-    use super::{MOST, Sessions, Shown, is_same, random};
+    use super::{MOST, Sessions, TokenCheck, is_same, random};
 
     const TOKEN: &str = "a-token-of-the-tests";
     const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -202,22 +202,22 @@ mod tests {
     fn guesses_are_limited_by_address_and_in_all() {
         let sessions = Sessions::new(TOKEN.into()).unwrap();
         for _ in 0..5 {
-            assert_eq!(sessions.show(HERE, "wrong"), Shown::Wrong);
+            assert_eq!(sessions.show(HERE, "wrong"), TokenCheck::Wrong);
         }
         // Also the right one: else a guess would be tried all the same.
-        assert!(matches!(sessions.show(HERE, TOKEN), Shown::TooMany(1..=60)));
+        assert!(matches!(sessions.show(HERE, TOKEN), TokenCheck::TooMany(1..=60)));
         let other = |last| IpAddr::V4(Ipv4Addr::new(192, 0, 2, last));
-        assert_eq!(sessions.show(other(1), TOKEN), Shown::Right);
+        assert_eq!(sessions.show(other(1), TOKEN), TokenCheck::Right);
         for last in 2..13 {
-            (0..5).for_each(|_| assert_eq!(sessions.show(other(last), "wrong"), Shown::Wrong));
+            (0..5).for_each(|_| assert_eq!(sessions.show(other(last), "wrong"), TokenCheck::Wrong));
         }
-        assert!(matches!(sessions.show(other(99), TOKEN), Shown::TooMany(_)));
+        assert!(matches!(sessions.show(other(99), TOKEN), TokenCheck::TooMany(_)));
     }
 
     #[test]
     fn a_right_token_costs_nothing() {
         let sessions = Sessions::new(TOKEN.into()).unwrap();
-        (0..100).for_each(|_| assert_eq!(sessions.show(HERE, TOKEN), Shown::Right));
+        (0..100).for_each(|_| assert_eq!(sessions.show(HERE, TOKEN), TokenCheck::Right));
     }
 
     #[test]

@@ -5,18 +5,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use quotalock::stored::{KeyKind, KeyName, StoredLimiter, StoredLock, StoredStock};
 use redis::{Cmd, Value, cmd};
 
-use super::Settings;
+use super::ServeSettings;
 use super::api::WithoutTtlRow;
 use super::rows;
-use super::seen::Seen;
+use super::seen::KnownKeys;
 use crate::doctor::families::{self, Doubt, Life, QUOTALOCK, Recognised};
-use crate::doctor::finding::State;
-use crate::doctor::proof::{Proof, Seen as Sight, Track};
+use crate::doctor::finding::FindingState;
+use crate::doctor::proof::{Proof, Track, ValueView as Sight};
 use crate::doctor::watch::score_of;
 use crate::doctor::{own, stuck_kind};
-use crate::output::shown;
 use crate::pages::{READ, Stands};
-use crate::raw::{self, Found};
+use crate::printable::shown;
+use crate::raw::{self, ScannedKey};
 use crate::server::{Node, Refusal};
 use crate::words::text;
 
@@ -25,7 +25,7 @@ const TRACKED: usize = 100_000;
 
 /// A page whose keys are taken in.
 pub struct Sheet<'a> {
-    settings: &'a Settings,
+    settings: &'a ServeSettings,
     /// The round in which it is looked at.
     round: u64,
     /// The server that has it.
@@ -41,19 +41,19 @@ pub struct Sheet<'a> {
 }
 
 /// What is known of keys, for as long as it is looked at.
-pub fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+pub fn locked(seen: &Mutex<KnownKeys>) -> MutexGuard<'_, KnownKeys> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Sheet<'_> {
     /// Of which nothing is taken in yet.
-    pub fn new(settings: &Settings, (round, shard): (u64, usize), now: u64) -> Sheet<'_> {
+    pub fn new(settings: &ServeSettings, (round, shard): (u64, usize), now: u64) -> Sheet<'_> {
         let now_ms = crate::doctor::health::now_micros() / 1_000;
         Sheet { settings, round, shard, now, now_ms, cut: Vec::new(), stocks: Vec::new() }
     }
 
     /// Takes in a key as the page has it.
-    pub fn take(&mut self, seen: &mut Seen, key: Vec<u8>, stands: Stands) {
+    pub fn take(&mut self, seen: &mut KnownKeys, key: Vec<u8>, stands: Stands) {
         let name = KeyName::parse(&self.settings.prefix, &key);
         let (value, has_ttl) = match stands {
             Stands::Own(value) => (Sight::Text(value), true),
@@ -75,15 +75,15 @@ impl Sheet<'_> {
             KeyKind::Once | KeyKind::Request => {}
             _ if value.len() >= READ => self.cut.push(key),
             _ => {
-                let found = Found { key, value: Some(value), ttl: has_ttl.then_some(0), now: self.now };
+                let found = ScannedKey { key, value: Some(value), ttl: has_ttl.then_some(0), now: self.now };
                 self.own(seen, &name, found, true);
             }
         }
     }
 
     /// Takes in a limiter or lock with its whole value. One that is looked at anew is not counted again.
-    pub fn own(&self, seen: &mut Seen, name: &KeyName, found: Found, is_new: bool) {
-        let Found { key, value, ttl, now } = found;
+    pub fn own(&self, seen: &mut KnownKeys, name: &KeyName, found: ScannedKey, is_new: bool) {
+        let ScannedKey { key, value, ttl, now } = found;
         let value = value.unwrap_or_default();
         let at = (self.round, self.shard);
         match name.kind {
@@ -118,7 +118,7 @@ impl Sheet<'_> {
     }
 
     /// Takes in a key without a TTL, if it may be stuck: each round is another look, by the rules of `doctor`.
-    fn immortal(&self, seen: &mut Seen, key: &[u8], value: &Sight) {
+    fn immortal(&self, seen: &mut KnownKeys, key: &[u8], value: &Sight) {
         let (mut known, is_damaged) = match own::of(&self.settings.prefix, key) {
             Some(own) => {
                 let is_damaged = matches!(value, Sight::Text(value) if own::is_damaged(&own, value, self.now / 1_000));
@@ -141,15 +141,15 @@ impl Sheet<'_> {
             }
             _ => Track::new(known.proof, value.clone()),
         };
-        let (state, why) = (State::of(&known, &track), track.why());
+        let (state, why) = (FindingState::of(&known, &track), track.why());
         if !matches!(known.proof, Proof::Never(_)) && seen.tracks.len() < TRACKED {
             seen.tracks.insert(key.to_vec(), (self.round, track));
         }
         let counts = &mut seen.counting;
         match state {
-            State::Stuck => *counts.stuck.entry(known.family.id).or_default() += 1,
-            State::Looks => *counts.looks_stuck.entry(known.family.id).or_default() += 1,
-            State::May => counts.may_be_stuck += 1,
+            FindingState::Stuck => *counts.stuck.entry(known.family.id).or_default() += 1,
+            FindingState::Looks => *counts.looks_stuck.entry(known.family.id).or_default() += 1,
+            FindingState::May => counts.may_be_stuck += 1,
         }
         let kind = if is_damaged { "damaged" } else { stuck_kind(&known) };
         let (family, means) = (known.family.title, known.family.means);
@@ -161,7 +161,7 @@ impl Sheet<'_> {
     ///
     /// # Errors
     /// If the server does not answer.
-    pub fn finish(self, node: &mut Node, seen: &Mutex<Seen>) -> Result<(), Refusal> {
+    pub fn finish(self, node: &mut Node, seen: &Mutex<KnownKeys>) -> Result<(), Refusal> {
         let prefix = &self.settings.prefix;
         if !self.cut.is_empty() {
             let mut whole = Vec::new();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use quotalock::stored::KeyName;
 use redis::cmd;
 
-use super::Settings;
-use super::seen::Seen;
+use super::ServeSettings;
+use super::seen::KnownKeys;
 use super::sheet::{Sheet, locked};
 use crate::doctor::health::now_micros;
 use crate::pages::Pages;
@@ -27,7 +27,7 @@ const SERVERS: Duration = Duration::from_secs(60);
 const SERVERS_MISSING: Duration = Duration::from_secs(3);
 
 /// Goes through all keys for ever.
-pub fn run(settings: &Settings, seen: &Mutex<Seen>) -> ! {
+pub fn run(settings: &ServeSettings, seen: &Mutex<KnownKeys>) -> ! {
     let mut walk = Walk { settings, seen, round: 0, anew: Instant::now() };
     loop {
         match server::find(&settings.url, settings.within) {
@@ -40,15 +40,15 @@ pub fn run(settings: &Settings, seen: &Mutex<Seen>) -> ! {
 }
 
 struct Walk<'a> {
-    settings: &'a Settings,
-    seen: &'a Mutex<Seen>,
+    settings: &'a ServeSettings,
+    seen: &'a Mutex<KnownKeys>,
     round: u64,
     /// When rows were looked at anew.
     anew: Instant,
 }
 
 impl Walk<'_> {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, KnownKeys> {
         locked(self.seen)
     }
 

@@ -1,8 +1,7 @@
 //! What is answered at each path. What all answers have in common is in [`super::guard`].
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
@@ -11,12 +10,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use serde::Serialize;
-use tokio::sync::watch;
 
-use super::api::{Asked, Login, Problem, Session, Target};
-use super::live::Shown as Live;
-use super::sessions::{LASTS, Sessions, Shown};
+use super::api::{Asked, Login, Session, Target};
+use super::sessions::{LASTS, TokenCheck};
+use super::site::{From, Site, json, problem};
 use super::writes::Writes;
 use super::{assets, guard};
 use crate::output;
@@ -25,34 +22,6 @@ use crate::output;
 const POSTED: usize = 8 << 10;
 /// What a POST shows of its session.
 const CSRF: HeaderName = HeaderName::from_static("x-quotalock");
-
-/// What all paths share.
-pub struct Site {
-    /// Who may look.
-    pub sessions: Sessions,
-    /// What may be changed.
-    pub writes: Writes,
-    /// The newest state.
-    pub live: watch::Receiver<Arc<Live>>,
-    /// Whether the program is to end.
-    pub ended: watch::Receiver<bool>,
-    /// The hosts by which a browser may call us.
-    pub hosts: Vec<String>,
-    /// The name of the cookie: of each port another, since browsers tell ports of a machine not apart.
-    pub cookie: String,
-    /// How many browsers are told of states.
-    pub browsers: AtomicUsize,
-}
-
-/// The address that a request came from.
-#[derive(Clone, Copy, Debug)]
-pub struct From(pub SocketAddr);
-
-impl From {
-    fn ip(self) -> IpAddr {
-        self.0.ip().to_canonical()
-    }
-}
 
 /// All paths.
 pub fn router(site: Arc<Site>) -> Router {
@@ -76,19 +45,6 @@ pub fn router(site: Arc<Site>) -> Router {
         .layer(DefaultBodyLimit::max(POSTED))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::look))
         .with_state(site)
-}
-
-/// What is answered when something cannot be.
-pub fn problem(status: StatusCode, code: &'static str, message: impl Into<String>) -> Response {
-    (status, json(&Problem { code, message: message.into() })).into_response()
-}
-
-/// JSON whose names cannot speak to a terminal either, as the program prints it.
-fn json(value: &impl Serialize) -> Response {
-    match serde_json::to_value(value) {
-        Ok(value) => ([(CONTENT_TYPE, "application/json")], output::plain(&value.to_string())).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
 }
 
 async fn page(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
@@ -138,12 +94,12 @@ async fn login(
 /// Why a token opens nothing; none if it does.
 fn refusal(site: &Site, from: From, token: &str) -> Option<Response> {
     match site.sessions.show(from.ip(), token) {
-        Shown::Right => None,
-        Shown::Wrong => {
+        TokenCheck::Right => None,
+        TokenCheck::Wrong => {
             output::tell(&format!("serve: a wrong token came from {}", from.ip()));
             Some(problem(StatusCode::UNAUTHORIZED, "wrong_token", "this is not the token that quotalock serve has"))
         }
-        Shown::TooMany(seconds) => {
+        TokenCheck::TooMany(seconds) => {
             let message = format!("there were too many wrong tokens: try again in {seconds} s");
             let refused = problem(StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", message);
             Some(([(RETRY_AFTER, seconds.to_string())], refused).into_response())
@@ -214,14 +170,14 @@ async fn release(
     change(&site, from, &headers, body, Writes::release).await
 }
 
-type Change = fn(&Writes, &str) -> Result<super::api::Done, crate::exit::Failure>;
+type ChangeAction = fn(&Writes, &str) -> Result<super::api::Done, crate::exit::Failure>;
 
 async fn change(
     site: &Arc<Site>,
     from: From,
     headers: &HeaderMap,
     body: Result<Json<Target>, JsonRejection>,
-    change: Change,
+    change: ChangeAction,
 ) -> Response {
     if let Err(refused) = poster(site, headers) {
         return *refused;

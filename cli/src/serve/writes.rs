@@ -6,25 +6,25 @@ use quotalock::stored::{KeyKind, KeyName};
 
 use super::api::Done;
 use super::rows::key_of;
-use crate::arguments::Shared;
-use crate::commands::limit::{Key, end_block};
+use crate::commands::limit::{KeyArguments, end_block};
 use crate::commands::locks::Kind;
 use crate::exit::Failure;
-use crate::output::shown;
+use crate::printable::shown;
 use crate::raw;
+use crate::shared::SharedArguments;
 use crate::words::{count, span};
 
 /// What may be changed, and what was.
 pub struct Writes {
     is_allowed: bool,
-    shared: Shared,
+    shared: SharedArguments,
     done: AtomicU64,
 }
 
 impl Writes {
     /// Nothing was changed yet.
-    pub fn new(is_allowed: bool, shared: &Shared) -> Writes {
-        let shared = Shared { url: shared.url.clone(), prefix: shared.prefix.clone(), json: false, ..*shared };
+    pub fn new(is_allowed: bool, shared: &SharedArguments) -> Writes {
+        let shared = SharedArguments { url: shared.url.clone(), prefix: shared.prefix.clone(), json: false, ..*shared };
         Writes { is_allowed, shared, done: AtomicU64::new(0) }
     }
 
@@ -45,7 +45,7 @@ impl Writes {
     pub fn unblock(&self, id: &str) -> Result<Done, Failure> {
         let name = self.name(id, |kind| kind == KeyKind::Limiter, "a limiter")?;
         let limiter = String::from_utf8(name.name).map_err(|_| raw::usage("names of limiters are UTF-8"))?;
-        let of = Key::new(limiter, name.key.unwrap_or_default(), name.scope);
+        let of = KeyArguments::new(limiter, name.key.unwrap_or_default(), name.scope);
         let left = end_block(&of, &self.shared)?;
         Ok(self.did(left > 0, |changed| match changed {
             true => format!("unblocked: {}, which was blocked for {} more", of.shown(), span(left)),

@@ -15,7 +15,7 @@ use std::time::Duration;
 use quotalock::places::{Place, Target, slot_of};
 
 pub use node::Node;
-pub use refusal::{Refusal, Why};
+pub use refusal::{Refusal, RefusalKind};
 
 use crate::exit::Failure;
 
@@ -30,7 +30,7 @@ pub struct Servers {
     /// The server, if the URL names one.
     pub only: Option<Place>,
     /// Those that are not connected to yet.
-    others: Vec<topology::Group>,
+    others: Vec<topology::ServerGroup>,
     is_cluster: bool,
     within: Duration,
 }
@@ -143,7 +143,7 @@ impl Servers {
         self.connect(others);
     }
 
-    fn connect(&mut self, groups: Vec<topology::Group>) {
+    fn connect(&mut self, groups: Vec<topology::ServerGroup>) {
         for (mut shard, mut missing) in connect(groups, self.is_cluster, self.within) {
             let is_covered = shard.nodes().next().is_some();
             missing.iter_mut().for_each(|one| one.is_covered = is_covered);
@@ -185,7 +185,7 @@ pub fn find_owners(url: &str, within: Duration, keys: &[Vec<u8>]) -> Result<Serv
 fn find_some(
     url: &str,
     within: Duration,
-    wanted: impl FnOnce(Vec<topology::Group>) -> (Vec<topology::Group>, Vec<topology::Group>),
+    wanted: impl FnOnce(Vec<topology::ServerGroup>) -> (Vec<topology::ServerGroup>, Vec<topology::ServerGroup>),
 ) -> Result<Servers, Failure> {
     let target = Target::parse(url)?;
     let only = match &target {
@@ -193,7 +193,9 @@ fn find_some(
         _ => None,
     };
     let (groups, is_cluster) = match target {
-        Target::Server(primary) => (vec![topology::Group { primary, replicas: Vec::new(), slots: Vec::new() }], false),
+        Target::Server(primary) => {
+            (vec![topology::ServerGroup { primary, replicas: Vec::new(), slots: Vec::new() }], false)
+        }
         Target::Sentinel(watched) => (vec![topology::watched(&watched, within)?], false),
         Target::Cluster(seeds) => (topology::cluster(&seeds, within)?, true),
     };
@@ -203,7 +205,7 @@ fn find_some(
     servers.connect(groups);
     if servers.only.is_some() {
         let replica = servers.nodes().next().map_or(Ok(None), |node| {
-            let info = Info::of(node);
+            let info = InfoText::of(node);
             info.check(node).map(|()| info.replica(node))
         });
         servers.replica = replica?;
@@ -224,18 +226,18 @@ pub fn check(url: &str, within: Duration) -> Result<(), Failure> {
     thread::spawn(move || {
         if let Ok(mut node) = Node::connect(place, true, false, within) {
             // Nobody may listen any more.
-            let _ = tell.send(Info::of(&mut node).check(&mut node));
+            let _ = tell.send(InfoText::of(&mut node).check(&mut node));
         }
     });
     told.recv_timeout(within).unwrap_or(Ok(()))
 }
 
 /// What a server says of itself; nothing if the user may not ask.
-struct Info(Option<String>);
+struct InfoText(Option<String>);
 
-impl Info {
-    fn of(node: &mut Node) -> Info {
-        Info(node.ask(&redis::cmd("INFO")).ok())
+impl InfoText {
+    fn of(node: &mut Node) -> InfoText {
+        InfoText(node.ask(&redis::cmd("INFO")).ok())
     }
 
     fn field(&self, name: &str) -> Option<&str> {
@@ -260,7 +262,7 @@ impl Info {
             return None;
         }
         let primary = format!("{}:{}", self.field("master_host")?, self.field("master_port")?);
-        let primary = crate::output::shown(primary.as_bytes());
+        let primary = crate::printable::shown(primary.as_bytes());
         let has_link = self.field("master_link_status") == Some("up");
         let sentence = if has_link {
             format!("{} is a replica of {primary}, and may lag", node.place)
@@ -275,7 +277,7 @@ impl Info {
 }
 
 /// Connects to all at once: one that does not answer keeps the others waiting no longer than itself.
-fn connect(groups: Vec<topology::Group>, is_cluster: bool, within: Duration) -> Vec<(Shard, Vec<Missing>)> {
+fn connect(groups: Vec<topology::ServerGroup>, is_cluster: bool, within: Duration) -> Vec<(Shard, Vec<Missing>)> {
     thread::scope(|scope| {
         let begin = |(place, is_primary): (Place, bool)| {
             let there = place.clone();

@@ -10,7 +10,7 @@ use redis::{
     RedisConnectionInfo, TlsCertificates, Value, io::tcp::TcpSettings,
 };
 
-use super::refusal::{Refusal, Why};
+use super::refusal::{Refusal, RefusalKind};
 
 /// A server to which there is a connection.
 pub struct Node {
@@ -46,7 +46,7 @@ impl Node {
         questions.push(redis::cmd("PING"));
         let mut answers = node.ask_all(&questions)?;
         match answers.pop() {
-            Some(Err(refusal)) if matches!(refusal.why, Why::Away | Why::Login) => return Err(refusal),
+            Some(Err(refusal)) if matches!(refusal.why, RefusalKind::Away | RefusalKind::Login) => return Err(refusal),
             _ => {}
         }
         if is_reader && let Some(Err(refusal)) = answers.pop() {
@@ -95,7 +95,7 @@ impl Node {
 
 /// What connects to this place.
 fn client(place: &Place) -> Result<Client, Refusal> {
-    let refused = |message: String| Refusal { why: Why::Away, message };
+    let refused = |message: String| Refusal { why: RefusalKind::Away, message };
     let mut login = RedisConnectionInfo::default().set_db(place.database().into()).set_skip_set_lib_name();
     if let Some(user) = place.user() {
         login = login.set_username(user);

@@ -7,7 +7,7 @@ use crate::exit::{Exit, Failure};
 
 /// What kind of refusal it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum RefusalKind {
     /// It cannot be reached, or did not answer in time.
     Away,
     /// It does not let us in.
@@ -26,7 +26,7 @@ pub enum Why {
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// What kind it is.
-    pub why: Why,
+    pub why: RefusalKind,
     /// What happened, with the host, and what to do.
     pub message: String,
 }
@@ -35,43 +35,43 @@ impl Refusal {
     /// What the driver reports of this server.
     pub fn of(place: &Place, error: &RedisError) -> Refusal {
         let code = error.code().unwrap_or_default();
-        let said = || crate::output::shown(place.scrubbed(error.detail().unwrap_or_default()).as_bytes());
+        let said = || crate::printable::shown(place.scrubbed(error.detail().unwrap_or_default()).as_bytes());
         let is_login =
             matches!(error.kind(), ErrorKind::AuthenticationFailed) || matches!(code, "NOAUTH" | "WRONGPASS");
         let (why, message) = if is_login {
             let origin = place.login_origin();
-            (Why::Login, format!("{place} does not let us in: check user and password in {origin}"))
+            (RefusalKind::Login, format!("{place} does not let us in: check user and password in {origin}"))
         } else if error.is_timeout() {
-            (Why::Away, format!("{place} did not answer in time: see whether it is busy, or the network slow"))
+            (RefusalKind::Away, format!("{place} did not answer in time: see whether it is busy, or the network slow"))
         } else if error.is_connection_refusal() {
-            (Why::Away, format!("{place} refused the connection: see whether Redis runs there"))
+            (RefusalKind::Away, format!("{place} refused the connection: see whether Redis runs there"))
         } else if error.is_io_error() || error.is_connection_dropped() {
-            let reason = crate::output::shown(place.scrubbed(&error.to_string()).as_bytes());
-            (Why::Away, format!("{place} cannot be reached: {reason}"))
+            let reason = crate::printable::shown(place.scrubbed(&error.to_string()).as_bytes());
+            (RefusalKind::Away, format!("{place} cannot be reached: {reason}"))
         } else if code == "NOPERM" {
-            (Why::Right, format!("{place}: the user lacks a right: {}", said()))
+            (RefusalKind::Right, format!("{place}: the user lacks a right: {}", said()))
         } else if matches!(code, "MOVED" | "ASK" | "CROSSSLOT" | "TRYAGAIN") {
-            (Why::Moved, format!("{place}: the key is on another server"))
+            (RefusalKind::Moved, format!("{place}: the key is on another server"))
         } else if said().to_ascii_lowercase().contains("unknown") {
-            (Why::Unknown, format!("{place}: {}", said()))
+            (RefusalKind::Unknown, format!("{place}: {}", said()))
         } else {
             let label = if code.is_empty() { String::new() } else { format!("{code} ") };
-            (Why::Other, format!("{place}: {label}{}", said()))
+            (RefusalKind::Other, format!("{place}: {label}{}", said()))
         };
         Refusal { why, message }
     }
 
     /// What is wrong with an answer that is none.
     pub fn odd(place: &Place, what: &str) -> Refusal {
-        Refusal { why: Why::Other, message: format!("{place} answers {what} as Redis never does") }
+        Refusal { why: RefusalKind::Other, message: format!("{place} answers {what} as Redis never does") }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         let (exit, code) = match refusal.why {
-            Why::Away => (Exit::NoServer, "unavailable"),
-            Why::Login | Why::Right => (Exit::NoServer, "not_permitted"),
+            RefusalKind::Away => (Exit::NoServer, "unavailable"),
+            RefusalKind::Login | RefusalKind::Right => (Exit::NoServer, "not_permitted"),
             _ => (Exit::NoServer, "refused"),
         };
         Failure { exit, code, message: refusal.message }

@@ -10,10 +10,10 @@ use quotalock::places::{ClusterSeeds, Place, Reach, WatchedPrimary};
 use redis::Value;
 
 use super::node::Node;
-use super::refusal::{Refusal, Why};
+use super::refusal::{Refusal, RefusalKind};
 
 /// A primary and its replicas.
-pub struct Group {
+pub struct ServerGroup {
     /// The one that takes writes.
     pub primary: Place,
     /// The others.
@@ -22,7 +22,7 @@ pub struct Group {
     pub slots: Vec<RangeInclusive<u16>>,
 }
 
-impl Group {
+impl ServerGroup {
     /// Whether it has a slot of a cluster.
     pub fn has(&self, slot: u16) -> bool {
         self.slots.iter().any(|slots| slots.contains(&slot))
@@ -35,10 +35,10 @@ impl Group {
 }
 
 /// What the first Sentinel that answers says of a primary.
-pub fn watched(watched: &WatchedPrimary, within: Duration) -> Result<Group, Refusal> {
+pub fn watched(watched: &WatchedPrimary, within: Duration) -> Result<ServerGroup, Refusal> {
     let known = watched.clone();
     let found = first_of(watched.sentinels(), move |sentinel| ask_sentinel(sentinel, &known, within));
-    found.unwrap_or_else(|| Err(Refusal { why: Why::Away, message: "the url names no Sentinel".to_owned() }))
+    found.unwrap_or_else(|| Err(Refusal { why: RefusalKind::Away, message: "the url names no Sentinel".to_owned() }))
 }
 
 /// Asks all at once and returns the first answer, so one server that hangs delays nothing. If all refuse, returns the last
@@ -65,34 +65,34 @@ fn first_of<T: Send + 'static>(
     last
 }
 
-fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary, within: Duration) -> Result<Group, Refusal> {
+fn ask_sentinel(sentinel: Place, watched: &WatchedPrimary, within: Duration) -> Result<ServerGroup, Refusal> {
     let name = watched.name();
     let mut node = Node::connect(sentinel, true, false, within)?;
     let found: Option<(String, u16)> = node.ask(redis::cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name))?;
     let Some((host, port)) = found else {
         let message = format!("the Sentinel {} knows no primary {name}: see `SENTINEL MASTERS`", node.place);
-        return Err(Refusal { why: Why::Other, message });
+        return Err(Refusal { why: RefusalKind::Other, message });
     };
     // A Sentinel of Redis before 5 knows no replicas by this word, and does without.
     let replicas: Vec<HashMap<String, String>> =
         node.ask(redis::cmd("SENTINEL").arg("REPLICAS").arg(name)).unwrap_or_default();
     let replicas =
         replicas.iter().filter_map(|fields| Some(watched.at(fields.get("ip")?, fields.get("port")?.parse().ok()?)));
-    Ok(Group { primary: watched.at(&host, port), replicas: replicas.collect(), slots: Vec::new() })
+    Ok(ServerGroup { primary: watched.at(&host, port), replicas: replicas.collect(), slots: Vec::new() })
 }
 
 /// What the first server of a cluster that answers says of all.
-pub fn cluster(seeds: &ClusterSeeds, within: Duration) -> Result<Vec<Group>, Refusal> {
+pub fn cluster(seeds: &ClusterSeeds, within: Duration) -> Result<Vec<ServerGroup>, Refusal> {
     let known = seeds.clone();
     let found = first_of(seeds.places(), move |seed| ask_cluster(seed, &known, within));
-    found.unwrap_or_else(|| Err(Refusal { why: Why::Away, message: "the url names no server".to_owned() }))
+    found.unwrap_or_else(|| Err(Refusal { why: RefusalKind::Away, message: "the url names no server".to_owned() }))
 }
 
-fn ask_cluster(seed: Place, seeds: &ClusterSeeds, within: Duration) -> Result<Vec<Group>, Refusal> {
+fn ask_cluster(seed: Place, seeds: &ClusterSeeds, within: Duration) -> Result<Vec<ServerGroup>, Refusal> {
     let mut node = Node::connect(seed, true, false, within)?;
     let ranges: Vec<Value> = node.ask(redis::cmd("CLUSTER").arg("SLOTS"))?;
     let odd = || Refusal::odd(&node.place, "CLUSTER SLOTS");
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<ServerGroup> = Vec::new();
     for range in ranges {
         let Value::Array(fields) = range else { return Err(odd()) };
         let [Value::Int(first), Value::Int(last), ..] = fields[..] else { return Err(odd()) };
@@ -102,13 +102,15 @@ fn ask_cluster(seed: Place, seeds: &ClusterSeeds, within: Duration) -> Result<Ve
         let Some(Some(primary)) = places.next() else { continue };
         match groups.iter_mut().find(|group| group.primary == primary) {
             Some(group) => group.slots.push(first..=last),
-            None => groups.push(Group { primary, replicas: places.flatten().collect(), slots: vec![first..=last] }),
+            None => {
+                groups.push(ServerGroup { primary, replicas: places.flatten().collect(), slots: vec![first..=last] })
+            }
         }
     }
     match groups.is_empty() {
         true => {
             let message = format!("{} knows no server that serves a slot: see `CLUSTER INFO`", node.place);
-            Err(Refusal { why: Why::Other, message })
+            Err(Refusal { why: RefusalKind::Other, message })
         }
         false => Ok(groups),
     }

@@ -6,30 +6,15 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::plots;
-use super::report::{LIKELY_FALSE, Outcome, Report};
+use super::report::{LIKELY_FALSE, PolicyOutcome, Report};
 use super::text::moment;
 use crate::numbers::{count, counted, percent, share};
-use crate::output::shown;
+use crate::printable::escaped;
+use crate::printable::shown;
 use crate::words::span;
 
 /// Light and dark, as the reader's system says.
 const STYLE: &str = include_str!("report.css");
-
-/// Text that may stand in HTML, also in an attribute.
-pub fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            _ => safe.push(character),
-        }
-    }
-    safe
-}
 
 /// Bytes of a log as a page may show them.
 fn safe(bytes: &[u8]) -> String {
@@ -145,7 +130,7 @@ fn side_by_side(page: &mut String, report: &Report) {
     page.push_str("</tbody></table></div>\n");
 }
 
-fn policy(page: &mut String, report: &Report, outcome: &Outcome) {
+fn policy(page: &mut String, report: &Report, outcome: &PolicyOutcome) {
     let _ = writeln!(page, "<section>\n<h2><code>{}</code></h2>", escaped(&outcome.policy));
     let width = span(outcome.series.width * 1_000_000);
     let told = format!(
@@ -202,7 +187,7 @@ fn policy(page: &mut String, report: &Report, outcome: &Outcome) {
     page.push_str("</section>\n");
 }
 
-fn worst(page: &mut String, outcome: &Outcome) {
+fn worst(page: &mut String, outcome: &PolicyOutcome) {
     page.push_str(
         "<details><summary>As a table</summary><div class=\"wide\"><table><thead><tr><th>client</th><th>requests</th>\
          <th>denied</th><th>first denied</th><th>last denied</th></tr></thead><tbody>\n",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::line::{By, Place};
+use super::client::{By, ClientPlace};
 use super::time;
 
 /// What the time is called, the most exact first.
@@ -64,7 +64,7 @@ struct Field<'a> {
 }
 
 /// When a line was, and whose; the name goes to `decoded` if it is written with escapes. None if it is no object with a time.
-pub fn parse(line: &[u8], by: &By, learned: &mut Learned, decoded: &mut Vec<u8>) -> Option<(u64, Place)> {
+pub fn parse(line: &[u8], by: &By, learned: &mut Learned, decoded: &mut Vec<u8>) -> Option<(u64, ClientPlace)> {
     let line = line.trim_ascii_end();
     // A line that was cut off says nothing for certain.
     if line.first() != Some(&b'{') || line.last() != Some(&b'}') {
@@ -76,7 +76,7 @@ pub fn parse(line: &[u8], by: &By, learned: &mut Learned, decoded: &mut Vec<u8>)
     }
     let (time, key) = search(line, by, learned)?;
     let time = read_time(&line[time], &mut learned.scratch)?;
-    Some((time, key.map_or(Place::Nowhere, |key| read_key(line, key, by, decoded))))
+    Some((time, key.map_or(ClientPlace::Nowhere, |key| read_key(line, key, by, decoded))))
 }
 
 /// The fields of the names that were learned, if both are there.
@@ -123,7 +123,7 @@ fn search(line: &[u8], by: &By, learned: &mut Learned) -> Option<(Range<usize>, 
         }
         if let Some(found) = better(keys, &key)
             // Also the server, or the virtual host, is called so.
-            && (*by != By::Ip || !is_ambiguous(&found.2) || super::line::is_address(&line[found.1.clone()]))
+            && (*by != By::Ip || !is_ambiguous(&found.2) || super::client::is_address(&line[found.1.clone()]))
         {
             key = Some(found);
         }
@@ -145,22 +145,22 @@ fn read_time(text: &[u8], scratch: &mut Vec<u8>) -> Option<u64> {
     }
 }
 
-fn read_key(line: &[u8], key: Range<usize>, by: &By, decoded: &mut Vec<u8>) -> Place {
+fn read_key(line: &[u8], key: Range<usize>, by: &By, decoded: &mut Vec<u8>) -> ClientPlace {
     let is_text = line[key.start - 1] == b'"';
     let text = &line[key.clone()];
     if !is_text {
         // A number, or nothing.
-        return if text == b"null" { Place::Nowhere } else { Place::Line(key) };
+        return if text == b"null" { ClientPlace::Nowhere } else { ClientPlace::Line(key) };
     }
     if memchr::memchr(b'\\', text).is_none() {
-        return Place::Line(key);
+        return ClientPlace::Line(key);
     }
     decode(text, decoded);
-    match super::line::named(decoded, 0..decoded.len(), by) {
-        Place::Line(range) => {
+    match super::client::named(decoded, 0..decoded.len(), by) {
+        ClientPlace::Line(range) => {
             decoded.truncate(range.end);
             decoded.drain(..range.start);
-            Place::Decoded
+            ClientPlace::Decoded
         }
         other => other,
     }

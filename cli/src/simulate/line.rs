@@ -2,48 +2,10 @@
 
 use std::ops::Range;
 
+use super::client::{By, ClientPlace, is_address, named};
 use super::json::{self, Learned};
 use super::pattern::Pattern;
 use super::time;
-
-/// By what requests are limited.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The client's address.
-    Ip,
-    /// The user who logged in.
-    User,
-    /// The path, without the query.
-    Path,
-    /// A field of that name.
-    Field(String),
-}
-
-impl By {
-    /// Parses `ip`, `user`, `path` or `field:NAME`.
-    pub fn parse(text: &str) -> Result<By, String> {
-        match text {
-            "ip" => Ok(By::Ip),
-            "user" => Ok(By::User),
-            "path" => Ok(By::Path),
-            _ => match text.strip_prefix("field:").filter(|name| !name.is_empty()) {
-                Some(name) => Ok(By::Field(name.to_owned())),
-                None => Err("use ip, user, path or field:NAME".into()),
-            },
-        }
-    }
-}
-
-impl std::fmt::Display for By {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            By::Ip => f.write_str("ip"),
-            By::User => f.write_str("user"),
-            By::Path => f.write_str("path"),
-            By::Field(name) => write!(f, "field:{name}"),
-        }
-    }
-}
 
 /// The form of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,24 +32,13 @@ impl Form {
     }
 }
 
-/// Where the name of the client is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In the line.
-    Line(Range<usize>),
-    /// Outside of it, in [`Parser::decoded`], since the line wrote it with escapes.
-    Decoded,
-    /// Nowhere: the line names none.
-    Nowhere,
-}
-
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// Microseconds since the epoch.
     pub time: u64,
     /// Whose request it is.
-    pub key: Place,
+    pub key: ClientPlace,
     /// The form of the line.
     pub form: Form,
 }
@@ -131,17 +82,17 @@ impl Parser {
                 // What syslog puts before it has no braces that matter.
                 let start = syslog(line)?;
                 let (time, key) = json::parse(&line[start..], &self.by, &mut self.learned, &mut self.decoded)?;
-                let moved = |range: Range<usize>| Place::Line(start + range.start..start + range.end);
-                (time, if let Place::Line(range) = key { moved(range) } else { key })
+                let moved = |range: Range<usize>| ClientPlace::Line(start + range.start..start + range.end);
+                (time, if let ClientPlace::Line(range) = key { moved(range) } else { key })
             }
             Form::Pattern => {
                 let (time, key) = self.pattern.as_mut()?.find(line)?;
                 let time = self.memoized(&line[time], time::parse)?;
-                (time, key.map_or(Place::Nowhere, Place::Line))
+                (time, key.map_or(ClientPlace::Nowhere, ClientPlace::Line))
             }
         };
         let key = match key {
-            Place::Line(range) => named(line, range, &self.by),
+            ClientPlace::Line(range) => named(line, range, &self.by),
             other => other,
         };
         Some(Parsed { time, key, form })
@@ -160,7 +111,7 @@ impl Parser {
 
     /// `host ident user [time] "request" status bytes "referer" "agent"`; what comes after the time may be missing. Before the host
     /// there may be what syslog puts before a line, and the virtual host.
-    fn access(&mut self, line: &[u8]) -> Option<(u64, Place)> {
+    fn access(&mut self, line: &[u8]) -> Option<(u64, ClientPlace)> {
         let start = syslog(line)?;
         let mut open = start + memchr::memchr(b' ', &line[start..]).filter(|end| *end > 0)?;
         // A user's name may have a bracket.
@@ -179,7 +130,7 @@ impl Parser {
             By::Path => request(line, close),
             By::Field(name) => field(line, name, host, user, close),
         };
-        Some((time, key.map_or(Place::Nowhere, Place::Line)))
+        Some((time, key.map_or(ClientPlace::Nowhere, ClientPlace::Line)))
     }
 }
 
@@ -210,13 +161,6 @@ fn client_and_user(line: &[u8], start: usize, open: usize) -> Option<(Range<usiz
         (false, true) => Some((second, third.end + 1)),
         (false, false) => None,
     }
-}
-
-/// Whether a word is an IP address, also with a port.
-pub fn is_address(word: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(word) else { return false };
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
-    bare.unwrap_or(text).parse::<std::net::IpAddr>().is_ok() || text.parse::<std::net::SocketAddr>().is_ok()
 }
 
 fn has_port(word: &[u8]) -> bool {
@@ -323,53 +267,6 @@ fn field(
         "agent" | "user_agent" | "http_user_agent" => quoted(line, quoted(line, after()?)?.end + 1),
         _ => None,
     }
-}
-
-/// The name of the client in what stands in its field: none for nothing or `-`, no port, no query.
-pub fn named(line: &[u8], range: Range<usize>, by: &By) -> Place {
-    let text = &line[range.clone()];
-    let range = match by {
-        By::Ip => range.start..range.start + without_port(text),
-        By::Path => match path(text) {
-            Some(path) => range.start + path.start..range.start + path.end,
-            None => return Place::Nowhere,
-        },
-        By::User | By::Field(_) => range,
-    };
-    match &line[range.clone()] {
-        b"" | b"-" => Place::Nowhere,
-        // A socket of the same machine: the proxy's, not the client's.
-        b"unix:" if *by == By::Ip => Place::Nowhere,
-        _ => Place::Line(range),
-    }
-}
-
-/// How long an address is without the port of `192.0.2.1:443`.
-fn without_port(text: &[u8]) -> usize {
-    match memchr::memchr(b':', text) {
-        Some(colon) if memchr::memchr(b':', &text[colon + 1..]).is_none() && colon >= 7 => colon,
-        _ if text.first() == Some(&b'[') => memchr::memchr(b']', text).map_or(text.len(), |end| end + 1),
-        _ => text.len(),
-    }
-}
-
-/// The path in `GET /a?b HTTP/1.1`, `/a?b` or `http://host/a?b`.
-fn path(text: &[u8]) -> Option<Range<usize>> {
-    let (start, end) = match memchr::memchr(b' ', text) {
-        Some(space) => {
-            let rest = &text[space + 1..];
-            (space + 1, space + 1 + memchr::memrchr(b' ', rest).unwrap_or(rest.len()))
-        }
-        None => (0, text.len()),
-    };
-    let target = &text[start..end];
-    let host = memchr::memmem::find(target, b"://").filter(|at| *at <= 5).map(|at| at + 3);
-    let start = match host {
-        Some(host) => start + host + memchr::memchr(b'/', &target[host..])?,
-        None => start,
-    };
-    let length = memchr::memchr2(b'?', b'#', &text[start..end]).unwrap_or(end - start);
-    text.get(start).filter(|first| matches!(first, b'/' | b'*')).map(|_| start..start + length)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ enum Need {
     /// Of what counts whatever the limit is: with room for everybody.
     Counted { wide: Replay, room: u64, limit: u64 },
     /// Of a bucket, by client.
-    Bucket { rule: Rule, busy: Vec<Busy> },
+    Bucket { rule: Rule, busy: Vec<BucketMemory> },
 }
 
 /// The smallest limit for a share of clients.
@@ -50,7 +50,7 @@ impl Needs {
                 let rule = Rule::new(rule.algorithm(), room, rule.period()).ok()?;
                 Some((room, Replay::new(Policy::new([rule]).ok()?)))
             };
-            match WIDE.into_iter().find_map(wide).filter(|_| rule.algorithm().name() != "token-bucket") {
+            match WIDE.into_iter().find_map(wide).filter(|_| !rule.algorithm().has_capacity()) {
                 Some((room, wide)) => Need::Counted { wide, room, limit: rule.limit() },
                 None => Need::Bucket { rule: *rule, busy: Vec::new() },
             }
@@ -68,7 +68,7 @@ impl Needs {
                 Need::Counted { wide, room, limit } => (*room - wide.consume(client, now, 1).remaining, *limit),
                 Need::Bucket { rule, busy } => {
                     if busy.len() <= client {
-                        busy.resize_with(client + 1, Busy::default);
+                        busy.resize_with(client + 1, BucketMemory::default);
                     }
                     (busy[client].request(rule, now), rule.limit())
                 }
@@ -127,14 +127,14 @@ fn scaled(policy: &Policy, factor: f64) -> Option<Policy> {
 /// Only those on the lower convex hull of the points can have it, and of them only what is steeper than the limit that is
 /// needed already.
 #[derive(Clone, Default)]
-struct Busy {
+struct BucketMemory {
     count: u32,
     needed: u64,
     /// Time, and how many requests there were before.
     hull: Vec<(u64, u32)>,
 }
 
-impl Busy {
+impl BucketMemory {
     /// The limit that is needed after one more request.
     fn request(&mut self, rule: &Rule, now: u64) -> u64 {
         let (limit, period) = (u128::from(rule.limit()), u128::from(rule.period()));

@@ -5,8 +5,8 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use regex::bytes::{CaptureLocations, Regex};
 
-use super::line::By;
-use crate::output::shown;
+use super::client::By;
+use crate::printable::shown;
 
 /// What the variable or group of the time may be called.
 const TIMES: [&str; 7] = ["time_local", "time_iso8601", "msec", "time", "timestamp", "ts", "datetime"];
@@ -17,7 +17,7 @@ pub enum Pattern {
     /// Variables with text between them.
     Format(Format),
     /// Named groups.
-    Groups(Box<Groups>),
+    Groups(Box<PatternGroups>),
 }
 
 /// As nginx's `log_format`.
@@ -33,7 +33,7 @@ pub struct Format {
 
 /// As a regular expression.
 #[derive(Clone)]
-pub struct Groups {
+pub struct PatternGroups {
     regex: Regex,
     found: CaptureLocations,
     time: usize,
@@ -41,19 +41,19 @@ pub struct Groups {
 }
 
 /// Where a line has its time, and its key if it names one.
-pub type Found = (Range<usize>, Option<Range<usize>>);
+pub type LineParts = (Range<usize>, Option<Range<usize>>);
 
 impl Pattern {
     /// Parses a pattern that is asked for the time and one more field. The message says what is wrong.
     pub fn parse(text: &str, by: &By) -> Result<Pattern, String> {
         if text.contains("(?<") || text.contains("(?P<") {
-            return Groups::parse(text, by).map(|groups| Pattern::Groups(Box::new(groups)));
+            return PatternGroups::parse(text, by).map(|groups| Pattern::Groups(Box::new(groups)));
         }
         Format::parse(text, by).map(Pattern::Format)
     }
 
     /// Where a line has what is asked for; none if it is of another form.
-    pub fn find(&mut self, line: &[u8]) -> Option<Found> {
+    pub fn find(&mut self, line: &[u8]) -> Option<LineParts> {
         match self {
             Pattern::Format(format) => format.find(line),
             Pattern::Groups(groups) => groups.find(line),
@@ -115,7 +115,7 @@ impl Format {
         Ok(Format { prefix, ends, time, key })
     }
 
-    fn find(&self, line: &[u8]) -> Option<Found> {
+    fn find(&self, line: &[u8]) -> Option<LineParts> {
         let mut at = line.starts_with(&self.prefix).then_some(self.prefix.len())?;
         let (mut time, mut key) = (0..0, 0..0);
         let last = self.ends.len() - 1;
@@ -141,8 +141,8 @@ impl Format {
     }
 }
 
-impl Groups {
-    fn parse(text: &str, by: &By) -> Result<Groups, String> {
+impl PatternGroups {
+    fn parse(text: &str, by: &By) -> Result<PatternGroups, String> {
         let regex = Regex::new(text).map_err(|error| {
             // It repeats the pattern, and says in its last line what is wrong.
             let error = error.to_string();
@@ -151,10 +151,10 @@ impl Groups {
         })?;
         let names: Vec<_> = regex.capture_names().collect();
         let (time, key) = places(&names, by, "group")?;
-        Ok(Groups { found: regex.capture_locations(), time, key, regex })
+        Ok(PatternGroups { found: regex.capture_locations(), time, key, regex })
     }
 
-    fn find(&mut self, line: &[u8]) -> Option<Found> {
+    fn find(&mut self, line: &[u8]) -> Option<LineParts> {
         self.regex.captures_read(&mut self.found, line)?;
         let (start, end) = self.found.get(self.time)?;
         Some((start..end, self.found.get(self.key).map(|(start, end)| start..end)))

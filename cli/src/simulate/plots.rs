@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::html::escaped;
-use super::report::{Bins, Client, Outcome};
+use super::report::{Bins, Client, PolicyOutcome};
 use super::text::moment;
 use crate::numbers::{count, percent};
+use crate::printable::escaped;
 
 const WIDTH: f64 = 860.0;
 const LEFT: f64 = 64.0;
@@ -106,7 +106,7 @@ pub fn clients(worst: &[Client]) -> String {
 }
 
 /// How many clients have which share of their requests denied.
-pub fn classes(outcome: &Outcome) -> String {
+pub fn classes(outcome: &PolicyOutcome) -> String {
     let most = outcome.classes.iter().map(|(_, clients)| *clients).max().unwrap_or(1);
     let rows = outcome.classes.iter().enumerate().map(|(at, (label, clients))| {
         let number = *clients as f64;

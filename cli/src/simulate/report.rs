@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::line::{By, Form};
+use super::client::By;
+use super::line::Form;
 use super::need::Suggestion;
 use super::run::{Run, Trial};
-use super::source::{Reading, Why};
+use super::source::{Reading, SkipReason};
 
 /// A client who was denied is likely a false positive if at least so many percent of its requests were admitted.
 pub const LIKELY_FALSE: u64 = 90;
@@ -49,7 +50,7 @@ pub struct Report {
     /// Logs that could not be read to their end.
     pub broken: Vec<String>,
     /// What each policy decided.
-    pub policies: Vec<Outcome>,
+    pub policies: Vec<PolicyOutcome>,
 }
 
 /// Lines that were not decided for one reason.
@@ -63,12 +64,12 @@ pub struct LeftOut {
     /// How many.
     pub lines: u64,
     /// The first of them.
-    pub examples: Vec<Example>,
+    pub examples: Vec<ExampleLine>,
 }
 
 /// A line that was left out.
 #[derive(Clone, Debug, Serialize)]
-pub struct Example {
+pub struct ExampleLine {
     /// The log.
     pub file: String,
     /// Its number there, from 1 on.
@@ -82,7 +83,7 @@ pub struct Example {
 
 /// What one policy decided.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct PolicyOutcome {
     /// The policy in its canonical form.
     pub policy: String,
     /// Requests that it admits.
@@ -154,7 +155,7 @@ pub struct Bins {
 }
 
 /// What is asked of a report.
-pub struct Asked {
+pub struct ReportRequest {
     /// The logs.
     pub files: Vec<String>,
     /// By what requests were limited.
@@ -169,18 +170,19 @@ pub struct Asked {
 
 impl Report {
     /// Sums up.
-    pub fn of(run: &Run, reading: &Reading, asked: Asked) -> Report {
-        let left_out = Why::ALL.into_iter().zip(&reading.left_out).filter(|(_, (lines, _))| *lines > 0);
+    pub fn of(run: &Run, reading: &Reading, asked: ReportRequest) -> Report {
+        let left_out = SkipReason::ALL.into_iter().zip(&reading.left_out).filter(|(_, (lines, _))| *lines > 0);
         let left_out = left_out.map(|(why, (lines, examples))| LeftOut {
             why: why.name(),
             words: why.words(),
             lines: *lines,
-            examples: examples.iter().map(Example::of).collect(),
+            examples: examples.iter().map(ExampleLine::of).collect(),
         });
         let forms = Form::ALL.into_iter().zip(reading.forms).filter(|(_, lines)| *lines > 0);
         let worst: Vec<Vec<usize>> = run.trials.iter().map(|trial| worst(trial, asked.worst)).collect();
         let names = names(run, &worst);
-        let outcome = |(trial, worst): (&Trial, &Vec<usize>)| Outcome::of(run, trial, worst, &names, asked.suggest);
+        let outcome =
+            |(trial, worst): (&Trial, &Vec<usize>)| PolicyOutcome::of(run, trial, worst, &names, asked.suggest);
         Report {
             lines: reading.lines,
             requests: run.decided,
@@ -205,10 +207,10 @@ impl Report {
     }
 }
 
-impl Example {
-    fn of(example: &super::source::Example) -> Example {
+impl ExampleLine {
+    fn of(example: &super::source::SkippedLine) -> ExampleLine {
         let text = String::from_utf8_lossy(&example.text).into_owned();
-        Example { file: example.file.clone(), line: example.line, text, raw: example.text.clone() }
+        ExampleLine { file: example.file.clone(), line: example.line, text, raw: example.text.clone() }
     }
 }
 
@@ -231,14 +233,14 @@ fn names<'a>(run: &'a Run, wanted: &[Vec<usize>]) -> std::collections::HashMap<u
     all.filter(|(client, _)| wanted.contains(client)).collect()
 }
 
-impl Outcome {
+impl PolicyOutcome {
     fn of(
         run: &Run,
         trial: &Trial,
         worst: &[usize],
         names: &std::collections::HashMap<usize, &[u8]>,
         suggest: Option<f64>,
-    ) -> Outcome {
+    ) -> PolicyOutcome {
         let mut classes = CLASSES.map(|(label, _)| (label, 0));
         let (mut clients_denied, mut false_clients, mut false_requests) = (0, 0, 0);
         let (mut first, mut last) = (None, None);
@@ -271,7 +273,7 @@ impl Outcome {
         };
         let rules = trial.policy.rules().iter().zip(&trial.by_rule);
         let series = &trial.series;
-        Outcome {
+        PolicyOutcome {
             policy: trial.policy.to_string(),
             admitted: run.decided - trial.denied,
             denied: trial.denied,

@@ -7,7 +7,7 @@ use quotalock::{Policy, Replay};
 
 use super::need::Needs;
 use super::series::Series;
-use super::source::{Request, Told};
+use super::source::{Request, RequestOutcome};
 
 const SECOND: u64 = 1_000_000;
 
@@ -85,7 +85,7 @@ pub struct Trial {
     /// Requests that were denied.
     pub denied: u64,
     /// By client.
-    pub denials: Vec<Denials>,
+    pub denials: Vec<ClientDenials>,
     /// Admitted and denied requests over time.
     pub series: Series,
     /// How many each rule denied: the one that made the wait the longest.
@@ -100,7 +100,7 @@ pub struct Trial {
 
 /// What of one client was denied.
 #[derive(Clone, Copy, Default)]
-pub struct Denials {
+pub struct ClientDenials {
     /// How many requests.
     pub count: u32,
     /// When the first one was, in seconds since the epoch.
@@ -148,14 +148,14 @@ impl Run {
     }
 
     /// Takes a request, to be decided in its turn.
-    pub fn enter(&mut self, request: &Request<'_>) -> Told {
+    pub fn enter(&mut self, request: &Request<'_>) -> RequestOutcome {
         let late_by = self.waiting.latest.saturating_sub(request.time);
         if late_by > self.waiting.window {
-            return Told::TooLate;
+            return RequestOutcome::TooLate;
         }
         let client = match self.clients.get(request.key) {
             Some(client) => *client as usize,
-            None if self.requests.len() >= self.most => return Told::TooMany,
+            None if self.requests.len() >= self.most => return RequestOutcome::TooMany,
             None => {
                 let client = self.requests.len();
                 self.clients.insert(request.key.into(), client as u32);
@@ -170,7 +170,7 @@ impl Run {
         self.waiting.latest = self.waiting.latest.max(request.time);
         self.waiting.count += 1;
         self.waiting.add(Turn { time: request.time, place: self.waiting.count, client: client as u32 });
-        Told::Decided
+        RequestOutcome::Decided
     }
 
     /// Decides about the next request whose turn it is, if there is one; when no more come, about those that are left.
@@ -203,7 +203,7 @@ impl Trial {
         self.by_rule[decided.binds] += 1;
         self.longest = self.longest.max(decided.retry_after.unwrap_or(0));
         if self.denials.len() <= client {
-            self.denials.resize(client + 1, Denials::default());
+            self.denials.resize(client + 1, ClientDenials::default());
         }
         let (denials, seconds) = (&mut self.denials[client], u32::try_from(seconds).unwrap_or(u32::MAX));
         if denials.count == 0 {
@@ -213,7 +213,7 @@ impl Trial {
     }
 
     /// What of a client was denied.
-    pub fn denials(&self, client: usize) -> Denials {
+    pub fn denials(&self, client: usize) -> ClientDenials {
         self.denials.get(client).copied().unwrap_or_default()
     }
 }

@@ -4,10 +4,11 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use super::client::{By, ClientPlace};
 use super::input::{Input, Line, Progress};
-use super::line::{By, Form, Parsed, Parser, Place};
+use super::line::{Form, Parsed, Parser};
 use super::pattern::Pattern;
-use crate::output::shown;
+use crate::printable::shown;
 
 /// Lines that are shown of each kind that cannot be used.
 const SHOWN: usize = 3;
@@ -20,7 +21,7 @@ const DAY: u64 = 86_400_000_000;
 
 /// Why a line is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// It is in no known form.
     Unreadable,
     /// It is over a mebibyte long.
@@ -37,41 +38,48 @@ pub enum Why {
     TooMany,
 }
 
-impl Why {
+impl SkipReason {
     /// Every reason.
-    pub const ALL: [Why; 7] =
-        [Why::Unreadable, Why::TooLong, Why::Nobody, Why::Future, Why::Past, Why::Astray, Why::TooMany];
+    pub const ALL: [SkipReason; 7] = [
+        SkipReason::Unreadable,
+        SkipReason::TooLong,
+        SkipReason::Nobody,
+        SkipReason::Future,
+        SkipReason::Past,
+        SkipReason::Astray,
+        SkipReason::TooMany,
+    ];
 
     /// As JSON calls it.
     pub fn name(self) -> &'static str {
         match self {
-            Why::Unreadable => "unreadable",
-            Why::TooLong => "too_long",
-            Why::Nobody => "nobody",
-            Why::Future => "future",
-            Why::Past => "past",
-            Why::Astray => "astray",
-            Why::TooMany => "too_many_clients",
+            SkipReason::Unreadable => "unreadable",
+            SkipReason::TooLong => "too_long",
+            SkipReason::Nobody => "nobody",
+            SkipReason::Future => "future",
+            SkipReason::Past => "past",
+            SkipReason::Astray => "astray",
+            SkipReason::TooMany => "too_many_clients",
         }
     }
 
     /// Behind "left out: so many lines".
     pub fn words(self) -> &'static str {
         match self {
-            Why::Unreadable => "in no form that was expected",
-            Why::TooLong => "longer than 1 MiB",
-            Why::Nobody => "without a client",
-            Why::Future => "of the future, by more than a day",
-            Why::Past => "of before 1990",
-            Why::Astray => "more than a day ahead of the lines before and behind",
-            Why::TooMany => "of clients beyond --max-clients",
+            SkipReason::Unreadable => "in no form that was expected",
+            SkipReason::TooLong => "longer than 1 MiB",
+            SkipReason::Nobody => "without a client",
+            SkipReason::Future => "of the future, by more than a day",
+            SkipReason::Past => "of before 1990",
+            SkipReason::Astray => "more than a day ahead of the lines before and behind",
+            SkipReason::TooMany => "of clients beyond --max-clients",
         }
     }
 }
 
 /// A line that was left out.
 #[derive(Clone, Debug)]
-pub struct Example {
+pub struct SkippedLine {
     /// The file.
     pub file: String,
     /// Its number in the file, from 1 on.
@@ -88,18 +96,18 @@ pub struct Reading {
     /// Lines of each form.
     pub forms: [u64; Form::ALL.len()],
     /// How many were left out for each reason, and the first of them.
-    pub left_out: [(u64, Vec<Example>); Why::ALL.len()],
+    pub left_out: [(u64, Vec<SkippedLine>); SkipReason::ALL.len()],
     /// Files that could not be read to their end, and why.
     pub broken: Vec<String>,
 }
 
 impl Reading {
-    fn leave(&mut self, why: Why, file: &str, line: u64, text: &[u8]) {
+    fn leave(&mut self, why: SkipReason, file: &str, line: u64, text: &[u8]) {
         let (count, examples) = &mut self.left_out[why as usize];
         *count += 1;
         if examples.len() < SHOWN {
             let text = text[..text.len().min(SHOWN_BYTES)].to_vec();
-            examples.push(Example { file: file.to_owned(), line, text });
+            examples.push(SkippedLine { file: file.to_owned(), line, text });
         }
     }
 }
@@ -121,13 +129,13 @@ struct Source {
 /// A request that was read.
 struct Next {
     time: u64,
-    key: Key,
+    key: ClientField,
     number: u64,
     text: Range<usize>,
 }
 
 /// Where the name of a client is.
-enum Key {
+enum ClientField {
     Buffer(Range<usize>),
     Decoded,
     Own(Vec<u8>),
@@ -147,7 +155,7 @@ pub struct Request<'a> {
 
 /// What becomes of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum RequestOutcome {
     /// It was decided, or will be in its turn.
     Decided,
     /// It is earlier than one before it, by more than the window in which requests are sorted.
@@ -188,7 +196,7 @@ impl Sources {
     }
 
     /// Tells all requests, always the earliest of the next ones of all logs. What is later than a day after `now` is left out.
-    pub fn each(&mut self, now: u64, mut tell: impl FnMut(Request<'_>) -> Told) {
+    pub fn each(&mut self, now: u64, mut tell: impl FnMut(Request<'_>) -> RequestOutcome) {
         let (latest, reading) = (now.saturating_add(DAY), &mut self.reading);
         self.all.iter_mut().for_each(|source| source.advance(latest, reading));
         while let Some((at, limit)) = earliest(&self.all) {
@@ -198,14 +206,14 @@ impl Sources {
                 && next.time <= limit
             {
                 let key = match &next.key {
-                    Key::Buffer(range) => source.input.bytes(range.clone()),
-                    Key::Decoded => &source.parser.decoded,
-                    Key::Own(key) => key,
+                    ClientField::Buffer(range) => source.input.bytes(range.clone()),
+                    ClientField::Decoded => &source.parser.decoded,
+                    ClientField::Own(key) => key,
                 };
                 match tell(Request { time: next.time, key, file: &source.name, line: next.number }) {
-                    Told::Decided => {}
-                    Told::TooMany => source.leave(next, Why::TooMany, reading),
-                    Told::TooLate | Told::Enough => return,
+                    RequestOutcome::Decided => {}
+                    RequestOutcome::TooMany => source.leave(next, SkipReason::TooMany, reading),
+                    RequestOutcome::TooLate | RequestOutcome::Enough => return,
                 }
                 source.advance(latest, reading);
             }
@@ -222,7 +230,7 @@ fn earliest(all: &[Source]) -> Option<(usize, u64)> {
 }
 
 impl Source {
-    fn leave(&self, next: &Next, why: Why, reading: &mut Reading) {
+    fn leave(&self, next: &Next, why: SkipReason, reading: &mut Reading) {
         reading.leave(why, &self.name, next.number, self.input.bytes(next.text.clone()));
     }
 
@@ -237,17 +245,17 @@ impl Source {
             let (time, number) = (next.time, next.number);
             let text = self.input.bytes(next.text.clone()).to_vec();
             let key = match &next.key {
-                Key::Buffer(range) => self.input.bytes(range.clone()).to_vec(),
-                Key::Decoded => self.parser.decoded.clone(),
-                Key::Own(_) => break,
+                ClientField::Buffer(range) => self.input.bytes(range.clone()).to_vec(),
+                ClientField::Decoded => self.parser.decoded.clone(),
+                ClientField::Own(_) => break,
             };
             match self.read(latest, reading) {
                 Some(behind) if behind.time.saturating_add(DAY) < time => {
-                    reading.leave(Why::Astray, &self.name, number, &text);
+                    reading.leave(SkipReason::Astray, &self.name, number, &text);
                     self.next = Some(behind);
                 }
                 behind => {
-                    self.next = Some(Next { time, key: Key::Own(key), number, text: 0..0 });
+                    self.next = Some(Next { time, key: ClientField::Own(key), number, text: 0..0 });
                     self.behind = behind;
                     break;
                 }
@@ -263,7 +271,7 @@ impl Source {
                 Ok(Line::At(line)) => line,
                 Ok(Line::TooLong) => {
                     (self.number, reading.lines) = (self.number + 1, reading.lines + 1);
-                    reading.leave(Why::TooLong, &self.name, self.number, b"");
+                    reading.leave(SkipReason::TooLong, &self.name, self.number, b"");
                     continue;
                 }
                 Ok(Line::End) => return None,
@@ -279,19 +287,21 @@ impl Source {
             }
             reading.lines += 1;
             let why = match self.parser.parse(text) {
-                None => Why::Unreadable,
-                Some(Parsed { time, .. }) if time > latest => Why::Future,
-                Some(Parsed { time, .. }) if time < EARLIEST => Why::Past,
+                None => SkipReason::Unreadable,
+                Some(Parsed { time, .. }) if time > latest => SkipReason::Future,
+                Some(Parsed { time, .. }) if time < EARLIEST => SkipReason::Past,
                 Some(Parsed { time, key, form }) => {
                     reading.forms[form as usize] += 1;
                     let number = self.number;
                     match key {
-                        Place::Line(range) => {
-                            let key = Key::Buffer(line.start + range.start..line.start + range.end);
+                        ClientPlace::Line(range) => {
+                            let key = ClientField::Buffer(line.start + range.start..line.start + range.end);
                             return Some(Next { time, key, number, text: line });
                         }
-                        Place::Decoded => return Some(Next { time, key: Key::Decoded, number, text: line }),
-                        Place::Nowhere => Why::Nobody,
+                        ClientPlace::Decoded => {
+                            return Some(Next { time, key: ClientField::Decoded, number, text: line });
+                        }
+                        ClientPlace::Nowhere => SkipReason::Nobody,
                     }
                 }
             };
@@ -304,8 +314,8 @@ impl Source {
 mod tests {
     use std::path::PathBuf;
 
-    use super::{Reading, Sources, Told, Why};
-    use crate::simulate::line::By;
+    use super::{Reading, RequestOutcome, SkipReason, Sources};
+    use crate::simulate::client::By;
 
     const NOW: u64 = 1_500_000_000_000_000;
 
@@ -326,7 +336,7 @@ mod tests {
         sources.each(NOW, |request| {
             let key = String::from_utf8_lossy(request.key).into_owned();
             all.push(format!("{key}@{}", request.time / 1_000_000));
-            Told::Decided
+            RequestOutcome::Decided
         });
         std::fs::remove_dir_all(&folder).unwrap();
         (all, sources.reading)
@@ -366,7 +376,7 @@ mod tests {
         ];
         let (all, reading) = requests(&[&log(&lines)]);
         assert_eq!(all.iter().map(|one| &one[..1]).collect::<String>(), "abcdef");
-        let (count, examples) = &reading.left_out[Why::Astray as usize];
+        let (count, examples) = &reading.left_out[SkipReason::Astray as usize];
         assert_eq!((*count, examples[0].line, examples[1].line), (2, 1, 4));
         assert!(examples[0].text.starts_with(b"{\"ip\":\"x\""));
     }
@@ -378,9 +388,9 @@ mod tests {
         let (all, reading) = requests(&[lines]);
         assert_eq!(all, ["a@1400000000", "b@1400000000"]);
         assert_eq!((reading.lines, out(&reading), reading.forms), (6, 4, [1, 2, 0]));
-        for why in [Why::Unreadable, Why::Nobody, Why::Future, Why::Past] {
+        for why in [SkipReason::Unreadable, SkipReason::Nobody, SkipReason::Future, SkipReason::Past] {
             assert_eq!(reading.left_out[why as usize].0, 1, "{why:?}");
         }
-        assert_eq!(reading.left_out[Why::Unreadable as usize].1[0].line, 2);
+        assert_eq!(reading.left_out[SkipReason::Unreadable as usize].1[0].line, 2);
     }
 }

@@ -4,10 +4,10 @@ use std::fmt::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::report::{Client, LIKELY_FALSE, LeftOut, Outcome, Report};
+use super::report::{Client, LIKELY_FALSE, LeftOut, PolicyOutcome, Report};
 use super::time::written;
 use crate::numbers::{count, counted, percent, share};
-use crate::output::shown;
+use crate::printable::shown;
 use crate::words::span;
 
 const TITLE: Style = Style::new().bold();
@@ -75,7 +75,7 @@ impl LeftOut {
     }
 }
 
-impl Outcome {
+impl PolicyOutcome {
     fn write(&self, f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
         writeln!(f, "\n{TITLE}{}{TITLE:#}", self.policy)?;
         if self.denied == 0 {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// A list to which values are added and from which none is removed, for a `static`: its values live until the process ends. No call
 /// blocks, so a forked process goes on with the list of its parent.
 pub(crate) struct AppendList<T: 'static> {
-    last: AtomicPtr<Node<T>>,
+    last: AtomicPtr<ListNode<T>>,
 }
 
-struct Node<T: 'static> {
+struct ListNode<T: 'static> {
     value: T,
-    before: AtomicPtr<Node<T>>,
+    before: AtomicPtr<ListNode<T>>,
 }
 
 impl<T: Send + Sync> AppendList<T> {
@@ -25,7 +25,7 @@ impl<T: Send + Sync> AppendList<T> {
         let mut next = self.last.load(Ordering::Acquire);
         std::iter::from_fn(move || {
             // SAFETY: it is null or was published by `push`, which leaked it: valid and unchanged until the process ends.
-            let node: &'static Node<T> = unsafe { next.as_ref() }?;
+            let node: &'static ListNode<T> = unsafe { next.as_ref() }?;
             next = node.before.load(Ordering::Relaxed);
             Some(&node.value)
         })
@@ -33,7 +33,7 @@ impl<T: Send + Sync> AppendList<T> {
 
     /// Adds a value.
     pub fn push(&self, value: T) -> &'static T {
-        let node: &'static Node<T> = Box::leak(Box::new(Node { value, before: AtomicPtr::new(null_mut()) }));
+        let node: &'static ListNode<T> = Box::leak(Box::new(ListNode { value, before: AtomicPtr::new(null_mut()) }));
         let mut last = self.last.load(Ordering::Relaxed);
         loop {
             node.before.store(last, Ordering::Relaxed);

@@ -45,6 +45,13 @@ impl ServerClock {
     }
 }
 
+/// Cuts a time at the latest that can be; whether it was later.
+pub(crate) fn clamp(time: &mut u64, latest: u64) -> bool {
+    let later = *time > latest;
+    *time = latest.min(*time);
+    later
+}
+
 /// The time that tests put in place of every clock; 0 is none.
 #[derive(Debug, Default)]
 pub(crate) struct TestTime(AtomicU64);

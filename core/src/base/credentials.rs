@@ -99,7 +99,7 @@ impl fmt::Debug for PasswordQuestions {
 
 /// Somebody asks for the password. Dropped without an answer, it tells them that there is none.
 pub struct PasswordQuestion {
-    asked: Arc<Asked>,
+    asked: Arc<PasswordQuery>,
     number: u64,
 }
 
@@ -111,14 +111,14 @@ impl PasswordQuestion {
 
     /// Answers why there is none: what the function threw, for a message and as it is.
     pub fn fail(self, why: String, cause: Option<Cause>) {
-        self.asked.tell(self.number, &Err(Untold { why, cause }));
+        self.asked.tell(self.number, &Err(PasswordFailure { why, cause }));
     }
 }
 
 impl Drop for PasswordQuestion {
     fn drop(&mut self) {
         // To those who were told already this is nothing.
-        self.asked.tell(self.number, &Err(Untold { why: "it ended without an answer".into(), cause: None }));
+        self.asked.tell(self.number, &Err(PasswordFailure { why: "it ended without an answer".into(), cause: None }));
     }
 }
 
@@ -140,28 +140,28 @@ pub(crate) enum Password {
     /// The URL.
     Fixed(Secret),
     /// A file, or a function, that may tell another one later.
-    Asked(Arc<Asked>),
+    Asked(Arc<PasswordQuery>),
 }
 
 /// What is asked for a password, and what it told.
-pub(crate) struct Asked {
-    source: Source,
-    state: ForkCell<Mutex<State>>,
+pub(crate) struct PasswordQuery {
+    source: PasswordSource,
+    state: ForkCell<Mutex<PasswordState>>,
 }
 
 #[derive(Clone)]
-enum Source {
+enum PasswordSource {
     File(PathBuf),
     Provider(PasswordProvider),
 }
 
 #[derive(Default)]
-struct State {
+struct PasswordState {
     told: Option<Secret>,
     /// When it was told once more, though it was refused.
     confirmed: Option<Instant>,
     /// Who waits for it to be told, for as long as they do.
-    waiting: Vec<(Weak<()>, SyncSender<Told>)>,
+    waiting: Vec<(Weak<()>, SyncSender<PasswordAnswer>)>,
     /// Counts the questions.
     questions: u64,
     /// When the last one was asked, if it is not answered.
@@ -169,19 +169,19 @@ struct State {
 }
 
 /// A password, or why there is none.
-pub(crate) type Told = std::result::Result<Secret, Untold>;
+pub(crate) type PasswordAnswer = std::result::Result<Secret, PasswordFailure>;
 
 /// Why nobody told a password.
 #[derive(Clone, Debug)]
-pub(crate) struct Untold {
+pub(crate) struct PasswordFailure {
     pub why: String,
     /// What the function threw.
     pub cause: Option<Cause>,
 }
 
-impl From<String> for Untold {
-    fn from(why: String) -> Untold {
-        Untold { why, cause: None }
+impl From<String> for PasswordFailure {
+    fn from(why: String) -> PasswordFailure {
+        PasswordFailure { why, cause: None }
     }
 }
 
@@ -190,18 +190,18 @@ pub(crate) enum Wanted {
     /// It is known.
     Here(Secret),
     /// It comes; who is told to `ask` asks the question of this number, the others wait with them.
-    Coming { told: Receiver<Told>, ask: Option<u64>, waits: Arc<()> },
+    Coming { told: Receiver<PasswordAnswer>, ask: Option<u64>, waits: Arc<()> },
 }
 
 impl Password {
     /// One that a file holds.
     pub fn in_file(path: PathBuf) -> Password {
-        Password::Asked(Arc::new(Asked { source: Source::File(path), state: ForkCell::new() }))
+        Password::Asked(Arc::new(PasswordQuery { source: PasswordSource::File(path), state: ForkCell::new() }))
     }
 
     /// One that a function tells.
     pub fn told_by(provider: PasswordProvider) -> Password {
-        Password::Asked(Arc::new(Asked { source: Source::Provider(provider), state: ForkCell::new() }))
+        Password::Asked(Arc::new(PasswordQuery { source: PasswordSource::Provider(provider), state: ForkCell::new() }))
     }
 
     /// The password as far as it is known now.
@@ -213,7 +213,7 @@ impl Password {
     }
 
     /// The password, for who may block until it is told.
-    pub fn tell(&self) -> Told {
+    pub fn tell(&self) -> PasswordAnswer {
         let asked = match self {
             Password::Fixed(secret) => return Ok(secret.clone()),
             Password::Asked(asked) => asked,
@@ -238,8 +238,8 @@ impl Password {
     }
 }
 
-impl Asked {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl PasswordQuery {
+    fn state(&self) -> MutexGuard<'_, PasswordState> {
         self.state.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -274,12 +274,12 @@ impl Asked {
     /// Asks, and tells those who wait; may block unless the answer comes from elsewhere.
     pub fn ask(self: &Arc<Self>, number: u64) {
         let told = match &self.source {
-            Source::File(path) => read(path),
+            PasswordSource::File(path) => read(path),
             // A panic of the function is no reason for others to wait.
-            Source::Provider(PasswordProvider(Teller::Function(tell))) => {
+            PasswordSource::Provider(PasswordProvider(Teller::Function(tell))) => {
                 catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
             }
-            Source::Provider(PasswordProvider(Teller::Elsewhere(_, questions))) => {
+            PasswordSource::Provider(PasswordProvider(Teller::Elsewhere(_, questions))) => {
                 questions.put(PasswordQuestion { asked: self.clone(), number });
                 return;
             }
@@ -292,7 +292,7 @@ impl Asked {
 
     /// Reminds who answers of the question.
     pub fn remind(&self) {
-        if let Source::Provider(PasswordProvider(Teller::Elsewhere(ring, _))) = &self.source {
+        if let PasswordSource::Provider(PasswordProvider(Teller::Elsewhere(ring, _))) = &self.source {
             ring();
         }
     }
@@ -303,14 +303,14 @@ impl Asked {
     }
 
     /// Tells those who wait what became of their question.
-    pub fn tell(&self, number: u64, told: &Told) {
+    pub fn tell(&self, number: u64, told: &PasswordAnswer) {
         let mut state = self.state();
         // It may have been answered already, or asked anew.
         if state.questions != number || state.asked_at.is_none() {
             return;
         }
         if let Ok(secret) = told {
-            let is_the_same = state.told.as_ref() == Some(secret) && !matches!(self.source, Source::File(_));
+            let is_the_same = state.told.as_ref() == Some(secret) && !matches!(self.source, PasswordSource::File(_));
             state.confirmed = is_the_same.then(Instant::now);
             state.told = Some(secret.clone());
         }
@@ -321,9 +321,9 @@ impl Asked {
     }
 }
 
-impl Source {
+impl PasswordSource {
     fn is_elsewhere(&self) -> bool {
-        matches!(self, Source::Provider(PasswordProvider(Teller::Elsewhere(..))))
+        matches!(self, PasswordSource::Provider(PasswordProvider(Teller::Elsewhere(..))))
     }
 }
 
@@ -343,11 +343,11 @@ fn read(path: &Path) -> std::result::Result<String, String> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-impl PartialEq for Asked {
-    fn eq(&self, other: &Asked) -> bool {
+impl PartialEq for PasswordQuery {
+    fn eq(&self, other: &PasswordQuery) -> bool {
         match (&self.source, &other.source) {
-            (Source::File(one), Source::File(other)) => one == other,
-            (Source::Provider(PasswordProvider(one)), Source::Provider(PasswordProvider(other))) => {
+            (PasswordSource::File(one), PasswordSource::File(other)) => one == other,
+            (PasswordSource::Provider(PasswordProvider(one)), PasswordSource::Provider(PasswordProvider(other))) => {
                 match (one, other) {
                     (Teller::Function(one), Teller::Function(other)) => Arc::ptr_eq(one, other),
                     (Teller::Elsewhere(_, one), Teller::Elsewhere(_, other)) => Arc::ptr_eq(&one.0, &other.0),
@@ -359,19 +359,19 @@ impl PartialEq for Asked {
     }
 }
 
-impl Eq for Asked {}
+impl Eq for PasswordQuery {}
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for PasswordQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Asked({self})")
     }
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for PasswordQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
-            Source::File(path) => write!(f, "password_file {}", path.display()),
-            Source::Provider(_) => f.write_str("the password function"),
+            PasswordSource::File(path) => write!(f, "password_file {}", path.display()),
+            PasswordSource::Provider(_) => f.write_str("the password function"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-pub use super::rule_decisions::RuleDecisions;
+pub use super::rule_decisions::{RuleDecision, RuleDecisions};
 
 /// Who gave the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,29 +53,6 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// What one rule of a policy says. Durations are microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuleDecision {
-    /// Whether this rule admits by itself.
-    pub allowed: bool,
-    /// The most that the rule admits at once: its capacity.
-    pub limit: u64,
-    /// What this rule would let be consumed now.
-    pub remaining: u64,
-    /// When this rule would admit the same call: 0 now, none never.
-    pub retry_after: Option<u64>,
-    /// When this rule is as new.
-    pub reset_after: u64,
-    /// How the rule counts: the name of its [`Algorithm`](crate::Algorithm).
-    pub algorithm: &'static str,
-    /// How much it admits per period.
-    pub quota: u64,
-    /// The period in microseconds.
-    pub period: u64,
-    /// The most that it admits at once: the quota, but for a bucket that says another capacity.
-    pub capacity: u64,
 }
 
 /// The answer of a limiter for one key. Durations are microseconds.

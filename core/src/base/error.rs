@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::base::decision::Decision;
+use crate::base::url::{cut, redacted};
 
 /// The kind of an error. Its text form is the same in every language and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -222,7 +223,7 @@ pub(crate) fn within(wait: Duration) -> String {
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.split_once("://") {
-        Some((scheme, rest)) if rest.contains('@') || is_ours(scheme) => crate::base::endpoint::redacted(&text),
+        Some((scheme, rest)) if rest.contains('@') || is_ours(scheme) => redacted(&text),
         _ => cut(&text),
     }
 }
@@ -231,13 +232,4 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
 fn is_ours(scheme: &str) -> bool {
     let scheme = scheme.to_ascii_lowercase();
     ["redis", "rediss", "unix", "+cluster", "+sentinel"].iter().any(|ours| scheme.ends_with(ours))
-}
-
-/// Text, cut at 60 characters.
-pub(crate) fn cut(text: &str) -> String {
-    let mut out: String = text.chars().take(60).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(60).is_some() {
-        out.push('…');
-    }
-    out
 }

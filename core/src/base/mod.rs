@@ -3,7 +3,6 @@
 pub(crate) mod append_list;
 pub(crate) mod clock;
 pub(crate) mod credentials;
-pub(crate) mod decimal;
 pub(crate) mod decision;
 pub(crate) mod endpoint;
 pub(crate) mod error;
@@ -15,3 +14,5 @@ pub(crate) mod outcome;
 pub(crate) mod random;
 mod rule_decisions;
 pub(crate) mod shared;
+pub(crate) mod thread;
+pub(crate) mod url;

@@ -3,14 +3,35 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use super::decision::RuleDecision;
+/// What one rule of a policy says. Durations are microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleDecision {
+    /// Whether this rule admits by itself.
+    pub allowed: bool,
+    /// The most that the rule admits at once: its capacity.
+    pub limit: u64,
+    /// What this rule would let be consumed now.
+    pub remaining: u64,
+    /// When this rule would admit the same call: 0 now, none never.
+    pub retry_after: Option<u64>,
+    /// When this rule is as new.
+    pub reset_after: u64,
+    /// How the rule counts: the name of its [`Algorithm`](crate::Algorithm).
+    pub algorithm: &'static str,
+    /// How much it admits per period.
+    pub quota: u64,
+    /// The period in microseconds.
+    pub period: u64,
+    /// The most that it admits at once: the quota, but for a bucket that says another capacity.
+    pub capacity: u64,
+}
 
 /// The answer of each rule, in the order of the policy: read it as a slice.
 #[derive(Clone)]
-pub struct RuleDecisions(Kept);
+pub struct RuleDecisions(RuleStorage);
 
 #[derive(Clone)]
-enum Kept {
+enum RuleStorage {
     One(RuleDecision),
     Others(Vec<RuleDecision>),
 }
@@ -20,8 +41,8 @@ impl Deref for RuleDecisions {
 
     fn deref(&self) -> &[RuleDecision] {
         match &self.0 {
-            Kept::One(rule) => std::slice::from_ref(rule),
-            Kept::Others(rules) => rules,
+            RuleStorage::One(rule) => std::slice::from_ref(rule),
+            RuleStorage::Others(rules) => rules,
         }
     }
 }
@@ -29,8 +50,8 @@ impl Deref for RuleDecisions {
 impl DerefMut for RuleDecisions {
     fn deref_mut(&mut self) -> &mut [RuleDecision] {
         match &mut self.0 {
-            Kept::One(rule) => std::slice::from_mut(rule),
-            Kept::Others(rules) => rules,
+            RuleStorage::One(rule) => std::slice::from_mut(rule),
+            RuleStorage::Others(rules) => rules,
         }
     }
 }
@@ -45,8 +66,8 @@ impl<const N: usize> From<[RuleDecision; N]> for RuleDecisions {
     #[inline]
     fn from(rules: [RuleDecision; N]) -> RuleDecisions {
         match rules.as_slice() {
-            [one] => RuleDecisions(Kept::One(*one)),
-            others => RuleDecisions(Kept::Others(others.to_vec())),
+            [one] => RuleDecisions(RuleStorage::One(*one)),
+            others => RuleDecisions(RuleStorage::Others(others.to_vec())),
         }
     }
 }
@@ -56,7 +77,9 @@ impl FromIterator<RuleDecision> for RuleDecisions {
         let mut rules = rules.into_iter();
         match (rules.next(), rules.next()) {
             (Some(one), None) => [one].into(),
-            (first, second) => RuleDecisions(Kept::Others(first.into_iter().chain(second).chain(rules).collect())),
+            (first, second) => {
+                RuleDecisions(RuleStorage::Others(first.into_iter().chain(second).chain(rules).collect()))
+            }
         }
     }
 }
@@ -67,8 +90,8 @@ impl IntoIterator for RuleDecisions {
 
     fn into_iter(self) -> Self::IntoIter {
         match self.0 {
-            Kept::One(rule) => vec![rule],
-            Kept::Others(rules) => rules,
+            RuleStorage::One(rule) => vec![rule],
+            RuleStorage::Others(rules) => rules,
         }
         .into_iter()
     }
@@ -141,7 +164,7 @@ mod tests {
     #[test]
     fn one_rule_lies_within() {
         let decided: RuleDecisions = [rule(7)].into_iter().collect();
-        assert!(matches!((decided.0, RuleDecisions::from([rule(7)]).0), (Kept::One(_), Kept::One(_))));
+        assert!(matches!((decided.0, RuleDecisions::from([rule(7)]).0), (RuleStorage::One(_), RuleStorage::One(_))));
         assert_eq!(&*RuleDecisions::from([rule(7), rule(8)]), [rule(7), rule(8)]);
         assert_eq!(size_of::<RuleDecisions>(), size_of::<RuleDecision>(), "and no more than that");
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
-use super::lookup::{Lookup, Next};
+use super::lookup::{Lookup, LookupStep};
 use super::queue;
 use crate::base::error::Result;
 use crate::call::sink::Sink;
@@ -29,9 +29,9 @@ fn wait(lookup: &mut Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Go
         lookup.listen_at(hint_wait.ear());
         let answer = blocking::run(lookup.exchange(), interrupted);
         let step = match lookup.on_answer(answer) {
-            Next::Done(done) => return done,
-            Next::Listen => hint_wait.listen(interrupted),
-            Next::Rest(until) => match hint_wait.rest(&lookup.target.topic(), until, interrupted) {
+            LookupStep::Done(done) => return done,
+            LookupStep::Listen => hint_wait.listen(interrupted),
+            LookupStep::Rest(until) => match hint_wait.rest(&lookup.target.topic(), until, interrupted) {
                 Ok(()) if Instant::now() >= lookup.until => return lookup.over(),
                 rested => rested,
             },
@@ -47,7 +47,7 @@ fn wait(lookup: &mut Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Go
 /// Asks once on this thread; if it has to wait, the process' thread does.
 pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     let answer = blocking::run(lookup.exchange(), interrupted);
-    if let Next::Done(done) = lookup.on_answer(answer) {
+    if let LookupStep::Done(done) = lookup.on_answer(answer) {
         lookup.ended(done.as_ref());
         return done;
     }

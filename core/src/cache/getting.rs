@@ -5,17 +5,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::lookup::{Lookup, Next};
+use super::lookup::{Lookup, LookupStep};
 use super::options::WhenAway;
 use super::queue;
-use super::target::Spec;
+use super::target::CacheSpec;
 use super::{Got, blocking};
 use crate::base::error::{Code, Error, Result};
+use crate::cache::single_flight::{Look, Looked};
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::op::{Op, typed};
 use crate::reactor::{Cleanup, completion};
-use crate::state::single_flight::{Look, Looked};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -59,11 +59,11 @@ impl Getting {
     /// nothing yet and another loads it.
     pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.lookup.on_answer(answer) {
-            Next::Done(done) => {
+            LookupStep::Done(done) => {
                 self.lookup.ended(done.as_ref());
                 Ok(done)
             }
-            Next::Listen | Next::Rest(_) => Err(Box::new(self)),
+            LookupStep::Listen | LookupStep::Rest(_) => Err(Box::new(self)),
         }
     }
 
@@ -98,12 +98,12 @@ pub enum Part {
 /// A described [`get_many`](crate::Cache::get_many): one look at all keys.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct GettingMany {
-    spec: Arc<Spec>,
+    spec: Arc<CacheSpec>,
     pub(super) lookups: Vec<Lookup>,
 }
 
 impl GettingMany {
-    pub(super) fn new(spec: Arc<Spec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<GettingMany> {
+    pub(super) fn new(spec: Arc<CacheSpec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<GettingMany> {
         let lookups = keys.iter().map(|key| spec.lookup(key, wait)).collect::<Result<_>>()?;
         Ok(GettingMany { spec, lookups })
     }
@@ -163,16 +163,16 @@ impl GettingMany {
             let next = lookup.on_looked(looked);
             cleanups.extend(lookup.take_leave());
             match next {
-                Next::Done(Ok(got)) => {
+                LookupStep::Done(Ok(got)) => {
                     lookup.ended(Ok(&got));
                     Part::Got(got)
                 }
-                Next::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
-                Next::Done(Err(error)) => {
+                LookupStep::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
+                LookupStep::Done(Err(error)) => {
                     lookup.ended(Err(&error));
                     Part::Failed(error)
                 }
-                Next::Listen | Next::Rest(_) => Part::Waits(Getting { lookup }),
+                LookupStep::Listen | LookupStep::Rest(_) => Part::Waits(Getting { lookup }),
             }
         };
         let parts = std::mem::take(&mut self.lookups).into_iter().zip(looked).map(part).collect();

@@ -14,9 +14,9 @@ use crate::op::{self, Op};
 
 /// What the caller of a [`Loading`] does next.
 #[derive(Debug)]
-pub enum Next {
+pub enum LoadStep {
     /// Do this step: [`Loading::run`] it, or do it on a loop.
-    Do(Step),
+    Do(LoadCall),
     /// Make the values of the keys at these places, and give them to [`Loading::loaded`]; or say by [`Loading::failed`] that
     /// there are none. Do the step that comes back, then ask again what is next.
     Load(Vec<usize>),
@@ -25,7 +25,7 @@ pub enum Next {
 }
 
 /// What asks Redis.
-pub enum Step {
+pub enum LoadCall {
     /// Get this; [`Loading::on_got`] reads what it comes to.
     Get(Getting),
     /// Look at several keys; [`Loading::on_looked`] reads what that comes to.
@@ -40,7 +40,7 @@ pub enum Step {
 pub struct Loading {
     values: Vec<Value>,
     /// What is next, if that is known already.
-    due: Option<Next>,
+    due: Option<LoadStep>,
     /// The place of the key that is being got.
     at: usize,
     /// What others load, with the places of the keys.
@@ -60,10 +60,10 @@ pub struct Loading {
 }
 
 impl Loading {
-    fn new(count: usize, first: Step) -> Loading {
+    fn new(count: usize, first: LoadCall) -> Loading {
         Loading {
             values: vec![None; count],
-            due: Some(Next::Do(first)),
+            due: Some(LoadStep::Do(first)),
             at: 0,
             waits: VecDeque::new(),
             missing: Vec::new(),
@@ -81,7 +81,7 @@ impl Loading {
     /// # Errors
     /// What the call fails with. It is over then.
     #[expect(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Next> {
+    pub fn next(&mut self) -> Result<LoadStep> {
         if let Some(due) = self.due.take() {
             return Ok(due);
         }
@@ -93,19 +93,19 @@ impl Loading {
         Ok(match self.waits.pop_front() {
             Some((at, getting)) => {
                 self.at = at;
-                Next::Do(Step::Get(getting))
+                LoadStep::Do(LoadCall::Get(getting))
             }
-            None => Next::Done(std::mem::take(&mut self.values)),
+            None => LoadStep::Done(std::mem::take(&mut self.values)),
         })
     }
 
-    /// Reads what a [`Step::Get`] came to.
+    /// Reads what a [`LoadCall::Get`] came to.
     pub fn on_got(&mut self, got: Result<Got>) {
         self.take(self.at, got.map_or_else(Part::Failed, Part::Got));
         self.load();
     }
 
-    /// Reads what a [`Step::Look`] came to.
+    /// Reads what a [`LoadCall::Look`] came to.
     pub fn on_looked(&mut self, looked: Result<Vec<Part>>) {
         match looked {
             Ok(parts) => parts.into_iter().enumerate().for_each(|(at, part)| self.take(at, part)),
@@ -130,35 +130,35 @@ impl Loading {
 
     fn load(&mut self) {
         if !self.missing.is_empty() {
-            self.due = Some(Next::Load(self.missing.clone()));
+            self.due = Some(LoadStep::Load(self.missing.clone()));
         }
     }
 
     /// Takes what the caller's function made, a value (none: there is no such thing) for each of the places. A value that is
     /// refused fails the call, but nobody else is told of it.
     #[must_use = "nothing is stored until the step is done"]
-    pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> Step {
+    pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> LoadCall {
         for (at, value) in self.missing.iter().zip(&loaded) {
             self.values[*at] = value.clone().map(Arc::new);
         }
         let (fills, refused) = ticket::fills(self.tickets.iter().cloned().zip(loaded));
         self.refused = refused;
         self.missing.clear();
-        Step::End(fills)
+        LoadCall::End(fills)
     }
 
     /// Says that the caller's function failed: it is over, once the step is done, and what to raise is the caller's own affair.
     /// With a text others get to know why; without one the next of them may load at once.
     #[must_use = "nobody is told until the step is done"]
-    pub fn failed(&mut self, error: Option<&str>) -> Step {
+    pub fn failed(&mut self, error: Option<&str>) -> LoadCall {
         // A child that was forked meanwhile has nothing to tell.
         let is_ours = self.generation == generation();
         let fails = self.tickets.iter().filter(|_| is_ours).map(|ticket| ticket.fail(error)).collect();
         self.is_failed = true;
-        Step::End(fails)
+        LoadCall::End(fails)
     }
 
-    /// Reads what the first of the calls of a [`Step::End`] failed with, if one did.
+    /// Reads what the first of the calls of a [`LoadCall::End`] failed with, if one did.
     pub fn on_ended(&mut self, error: Option<Error>) {
         let tickets = std::mem::take(&mut self.tickets);
         if self.is_failed {
@@ -181,23 +181,23 @@ impl Loading {
     }
 
     /// Does a step on this thread alone, and waits there; see [`Getting::run_interruptibly`].
-    pub fn run(&mut self, step: Step, interrupted: &mut dyn FnMut() -> bool) {
+    pub fn run(&mut self, step: LoadCall, interrupted: &mut dyn FnMut() -> bool) {
         match step {
-            Step::Get(getting) => self.on_got(getting.run_interruptibly(interrupted)),
-            Step::Look(looking) => self.on_looked(looking.run_interruptibly(interrupted)),
-            Step::End(calls) => self.on_ended(op::run_all(calls, interrupted).into_iter().find_map(Result::err)),
+            LoadCall::Get(getting) => self.on_got(getting.run_interruptibly(interrupted)),
+            LoadCall::Look(looking) => self.on_looked(looking.run_interruptibly(interrupted)),
+            LoadCall::End(calls) => self.on_ended(op::run_all(calls, interrupted).into_iter().find_map(Result::err)),
         }
     }
 
     /// As [`run`](Loading::run), but the process' thread waits; see [`Getting::run_among_threads`].
-    pub fn run_among_threads(&mut self, step: Step, interrupted: &mut dyn FnMut() -> bool) {
+    pub fn run_among_threads(&mut self, step: LoadCall, interrupted: &mut dyn FnMut() -> bool) {
         match step {
-            Step::Get(getting) => self.on_got(getting.run_among_threads(interrupted)),
-            Step::Look(mut looking) => {
+            LoadCall::Get(getting) => self.on_got(getting.run_among_threads(interrupted)),
+            LoadCall::Look(mut looking) => {
                 let answer = looking.ask().run_interruptibly(interrupted);
                 self.on_looked(looking.after(answer));
             }
-            end @ Step::End(_) => self.run(end, interrupted),
+            end @ LoadCall::End(_) => self.run(end, interrupted),
         }
     }
 }
@@ -214,9 +214,9 @@ impl Getting {
         let (mut loading, mut load) = (Loading::from(self), Some(load));
         loop {
             let step = match loading.next()? {
-                Next::Do(step) => step,
-                Next::Done(mut values) => return Ok(values.pop().flatten()),
-                Next::Load(_) => match load.take().map_or(Ok(None), |load| load()) {
+                LoadStep::Do(step) => step,
+                LoadStep::Done(mut values) => return Ok(values.pop().flatten()),
+                LoadStep::Load(_) => match load.take().map_or(Ok(None), |load| load()) {
                     Ok(value) => loading.loaded(vec![value]),
                     Err(error) => {
                         let told = loading.failed(Some(&error.to_string()));
@@ -232,22 +232,22 @@ impl Getting {
 
 impl From<Getting> for Loading {
     fn from(getting: Getting) -> Loading {
-        Loading::new(1, Step::Get(getting))
+        Loading::new(1, LoadCall::Get(getting))
     }
 }
 
 impl From<GettingMany> for Loading {
     fn from(looking: GettingMany) -> Loading {
-        Loading::new(looking.lookups.len(), Step::Look(looking))
+        Loading::new(looking.lookups.len(), LoadCall::Look(looking))
     }
 }
 
-impl fmt::Debug for Step {
+impl fmt::Debug for LoadCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Step::Get(_) => "Get",
-            Step::Look(_) => "Look",
-            Step::End(_) => "End",
+            LoadCall::Get(_) => "Get",
+            LoadCall::Look(_) => "Look",
+            LoadCall::End(_) => "End",
         })
     }
 }
@@ -271,10 +271,10 @@ mod tests {
     }
 
     /// Does steps until the caller has something to do.
-    fn until_due(loading: &mut Loading) -> Result<Next> {
+    fn until_due(loading: &mut Loading) -> Result<LoadStep> {
         loop {
             match loading.next()? {
-                Next::Do(step) => loading.run(step, &mut || false),
+                LoadStep::Do(step) => loading.run(step, &mut || false),
                 other => return Ok(other),
             }
         }
@@ -282,14 +282,14 @@ mod tests {
 
     fn missing(loading: &mut Loading) -> Vec<usize> {
         match until_due(loading) {
-            Ok(Next::Load(places)) => places,
+            Ok(LoadStep::Load(places)) => places,
             other => panic!("{other:?}"),
         }
     }
 
     fn values(loading: &mut Loading) -> Vec<Option<Vec<u8>>> {
         match until_due(loading) {
-            Ok(Next::Done(values)) => values.into_iter().map(|value| value.map(|value| value.to_vec())).collect(),
+            Ok(LoadStep::Done(values)) => values.into_iter().map(|value| value.map(|value| value.to_vec())).collect(),
             other => panic!("{other:?}"),
         }
     }
@@ -371,7 +371,7 @@ mod tests {
         let client = client("left");
         let cache = cache(&client, 0);
         let mut loading = get(&cache, b"x");
-        let Ok(Next::Do(Step::Get(getting))) = loading.next() else { panic!("nothing is asked") };
+        let Ok(LoadStep::Do(LoadCall::Get(getting))) = loading.next() else { panic!("nothing is asked") };
         let got = getting.run();
         loading.leave();
         loading.on_got(got);

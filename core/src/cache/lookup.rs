@@ -5,22 +5,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Got;
-use super::options::WhenAway;
-use super::target::Target;
+use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway};
+use super::target::{CacheSpec, EntryTarget};
 use super::ticket::Ticket;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::generation;
+use crate::cache::single_flight::{Look, Looked};
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::operation::odd_reply;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
+use crate::limiter::policy::MAX_PERIOD;
 use crate::metrics::LoadResult;
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Looked};
 
 /// What follows from an answer.
-pub(crate) enum Next {
+pub(crate) enum LookupStep {
     /// The caller has its answer.
     Done(Result<Got>),
     /// Subscribe, then ask again.
@@ -29,16 +30,24 @@ pub(crate) enum Next {
     Rest(Instant),
 }
 
+impl CacheSpec {
+    /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
+    pub fn lookup(self: &Arc<CacheSpec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
+        let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
+        Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
+    }
+}
+
 /// One caller, under an id of its own.
 pub(crate) struct Lookup {
-    pub target: Arc<Target>,
-    pub id: Id,
+    pub target: Arc<EntryTarget>,
+    pub id: AttemptId,
     luck: Vec<u64>,
     pub wait: Duration,
     /// When waiting ends.
     pub until: Instant,
     /// Where hints for it are heard, if anywhere.
-    ear: Option<Ear>,
+    ear: Option<HintChannel>,
     /// Whether it has tried to listen elsewhere since it rested.
     moved: bool,
     /// Whether a question was sent whose answer did not come yet: it may have brought a lease.
@@ -52,7 +61,7 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    pub fn new(target: Arc<Target>, wait: Duration) -> Result<Lookup> {
+    pub fn new(target: Arc<EntryTarget>, wait: Duration) -> Result<Lookup> {
         let (id, luck) = target.spec.draw(1)?;
         let until = Instant::now() + wait;
         let generation = generation();
@@ -68,7 +77,7 @@ impl Lookup {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn listen_at(&mut self, ear: Option<Ear>) {
+    pub fn listen_at(&mut self, ear: Option<HintChannel>) {
         self.ear = ear;
     }
 
@@ -78,7 +87,7 @@ impl Lookup {
     }
 
     /// Whether hints for it are said there first.
-    pub fn is_near(&self, ear: Ear) -> bool {
+    pub fn is_near(&self, ear: HintChannel) -> bool {
         self.target.spec.session.is_near(self.slot(), ear)
     }
 
@@ -110,14 +119,14 @@ impl Lookup {
     }
 
     /// Reads the answer to the last question.
-    pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
+    pub fn on_answer(&mut self, answer: Result<Answer>) -> LookupStep {
         let looked = match answer.and_then(Answer::take::<Vec<Looked>>) {
             Ok(looked) => looked,
             Err(error) => {
                 self.on_error(&error);
                 return match self.outlasts(&error) {
-                    Some(until) => Next::Rest(until),
-                    None => Next::Done(self.on_failure(error)),
+                    Some(until) => LookupStep::Rest(until),
+                    None => LookupStep::Done(self.on_failure(error)),
                 };
             }
         };
@@ -127,7 +136,7 @@ impl Lookup {
         }
         match <[Looked; 1]>::try_from(looked) {
             Ok([looked]) => self.on_looked(looked),
-            Err(other) => Next::Done(Err(odd_reply(format!("{} entries", other.len())))),
+            Err(other) => LookupStep::Done(Err(odd_reply(format!("{} entries", other.len())))),
         }
     }
 
@@ -168,34 +177,34 @@ impl Lookup {
     }
 
     /// Reads what was found.
-    pub fn on_looked(&mut self, looked: Looked) -> Next {
+    pub fn on_looked(&mut self, looked: Looked) -> LookupStep {
         // What Redis did not say may have been done all the same.
         self.pending = matches!(looked, Looked::Load { token: 0, .. });
         match looked {
             Looked::Load { token, left, at_hand } => {
                 let ticket = Ticket::new(self.target.clone(), self.id, (token, left), at_hand, self.here);
-                Next::Done(Ok(Got::Load(ticket)))
+                LookupStep::Done(Ok(Got::Load(ticket)))
             }
-            Looked::Seen(seen) => Next::Done(Ok(Got::Found(seen))),
-            Looked::Failed { error, left } => Next::Done(Err(self.target.failed(&error, left))),
+            Looked::Seen(seen) => LookupStep::Done(Ok(Got::Found(seen))),
+            Looked::Failed { error, left } => LookupStep::Done(Err(self.target.failed(&error, left))),
             Looked::Busy { left } => {
                 self.busy = Some(left);
                 let now = Instant::now();
                 if now >= self.until {
-                    return Next::Done(Err(self.late()));
+                    return LookupStep::Done(Err(self.late()));
                 }
                 if self.target.spec.is_in_memory() {
-                    return Next::Rest((now + IN_MEMORY).min(self.until));
+                    return LookupStep::Rest((now + IN_MEMORY).min(self.until));
                 }
                 if !self.hears() {
-                    return Next::Listen;
+                    return LookupStep::Listen;
                 }
                 self.moved = false;
                 // Not all at the same moment when a loader has died.
                 let free = Duration::from_micros(left) + Duration::from_micros(u64::from(self.id[1]) * 80);
-                Next::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))
+                LookupStep::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))
             }
-            Looked::Nothing => Next::Done(Err(odd_reply("nothing to load".to_owned()))),
+            Looked::Nothing => LookupStep::Done(Err(odd_reply("nothing to load".to_owned()))),
         }
     }
 

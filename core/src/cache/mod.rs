@@ -7,6 +7,7 @@ mod lookup;
 mod once;
 mod options;
 mod queue;
+pub(crate) mod single_flight;
 mod target;
 mod ticket;
 
@@ -15,20 +16,20 @@ use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 use crate::base::key;
+use crate::cache::single_flight::{Look, Seen};
+use crate::call::hint::AttemptId;
 use crate::client::Client;
 use crate::metrics::{LoadCounters, LoadKind};
 use crate::op::Op;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Look, Seen};
 
 pub use getting::{Getting, GettingMany, Part};
-pub use loading::{Loading, Next, Step};
+pub use loading::{LoadCall, LoadStep, Loading};
 pub use once::Once;
 pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
     MIN_CACHE_LEASE, OnceOptions, WhenAway,
 };
-use target::Spec;
+use target::CacheSpec;
 pub use ticket::Ticket;
 
 /// The bytes of a value; none is that there is no such thing.
@@ -47,7 +48,7 @@ pub enum Got {
 /// [`Client::cache`].
 #[derive(Clone)]
 pub struct Cache {
-    spec: Arc<Spec>,
+    spec: Arc<CacheSpec>,
 }
 
 impl Client {
@@ -66,10 +67,10 @@ impl Client {
 }
 
 /// What a kind of cache is, before it is told how long values last.
-fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u64) -> Result<Spec> {
+fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u64) -> Result<CacheSpec> {
     key::check_cache_name(name)?;
     let session = client.session.clone();
-    Ok(Spec {
+    Ok(CacheSpec {
         shown: format!("{} \"{}\"", kind.as_str(), crate::base::error::shown(name.as_bytes())),
         stem: key::stem(&session.prefix, kind.as_str(), name, None),
         wake_prefix: key::wake_prefix(&session.prefix),
@@ -140,7 +141,7 @@ impl Cache {
     /// knows whether it was stored.
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let target = self.spec.target(key)?;
-        Ok(match target.fill(Id::default(), None, value)? {
+        Ok(match target.fill(AttemptId::default(), None, value)? {
             Some(fill) => Op::of(&self.spec.session, Box::new(fill)),
             None => target.invalidate(),
         })

@@ -6,18 +6,18 @@ use std::time::Duration;
 use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::spec_of;
-use super::target::Spec;
+use super::target::CacheSpec;
 use crate::base::error::Result;
 use crate::base::random;
+use crate::cache::single_flight::{Claim, Claimed};
 use crate::client::Client;
 use crate::metrics::LoadKind;
 use crate::op::Op;
-use crate::state::single_flight::{Claim, Claimed};
 
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]
 pub struct Once {
-    spec: Arc<Spec>,
+    spec: Arc<CacheSpec>,
 }
 
 impl Client {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::error::{Error, Result, span};
-use crate::state::single_flight::{MAX_FRESH, MAX_LEASE};
+use crate::cache::single_flight::{MAX_FRESH, MAX_LEASE};
 
 /// The default of how long a loader has the lease, in microseconds: 10 s.
 pub const DEFAULT_CACHE_LEASE: u64 = 10_000_000;
@@ -15,7 +15,7 @@ pub const DEFAULT_WAIT_AFTER_LEASE: u64 = 5_000_000;
 /// The default of how long a cache remembers that a loader failed, in microseconds: a second.
 pub const DEFAULT_ERROR_TTL: u64 = 1_000_000;
 /// The longest value in bytes: 64 MiB. Some of them take longer than the usual timeout of a client: give it more.
-pub const MAX_VALUE_BYTES: usize = crate::state::single_flight::MOST_PAYLOAD;
+pub const MAX_VALUE_BYTES: usize = crate::cache::single_flight::MOST_PAYLOAD;
 /// The most keys in one [`get_many`](crate::Cache::get_many).
 pub const MAX_GET_MANY: usize = 1_000;
 /// The most of beta.

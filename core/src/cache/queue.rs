@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
-use super::lookup::{Lookup, Next};
+use super::lookup::{Lookup, LookupStep};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
+use crate::call::hint::Channel;
 use crate::call::sink::{Sink, Tag};
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
 use crate::reactor::{Action, Guest, Need, WaitStage, Work, thread};
-use crate::state::lease::Channel;
 
-struct Queued {
+struct QueuedLookup {
     lookup: Lookup,
     tag: Tag,
     /// What hints for it say.
@@ -59,10 +59,10 @@ pub(super) fn enter(lookup: Lookup, id: u64, sink: &Arc<dyn Sink>) {
 #[derive(Default)]
 pub(crate) struct CacheQueue {
     /// In the order in which they came.
-    all: BTreeMap<u64, Queued>,
+    all: BTreeMap<u64, QueuedLookup>,
     next: u64,
     /// Where hints are heard, by slot; of one server all are in slot 0.
-    ears: HashMap<u16, Ear>,
+    ears: HashMap<u16, HintChannel>,
     actions: Vec<Action>,
 }
 
@@ -72,7 +72,7 @@ impl Guest for CacheQueue {
     }
 
     fn unsubscribed(&self) -> Vec<Need> {
-        let need = |waiter: &Queued| {
+        let need = |waiter: &QueuedLookup| {
             let spec = &waiter.lookup.target.spec;
             (spec.session.clone(), spec.wake_prefix.clone(), waiter.lookup.slot())
         };
@@ -83,7 +83,7 @@ impl Guest for CacheQueue {
         self.all.values().map(|waiter| waiter.lookup.slot()).collect()
     }
 
-    fn on_subscribed(&mut self, slot: u16, ear: Ear) {
+    fn on_subscribed(&mut self, slot: u16, ear: HintChannel) {
         self.ears.insert(slot, ear);
         let numbers = self.numbers(|waiter| waiter.stage.lacks_hints() && waiter.lookup.slot() == slot);
         self.ask_together(numbers);
@@ -117,13 +117,13 @@ impl Guest for CacheQueue {
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
         match waiter.lookup.on_answer(answer) {
-            Next::Listen => match self.ears.get(&waiter.lookup.slot()) {
+            LookupStep::Listen => match self.ears.get(&waiter.lookup.slot()) {
                 Some(ear) if waiter.lookup.is_near(*ear) => self.ask(number),
                 _ => waiter.stage = WaitStage::Unsubscribed,
             },
-            Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
-            Next::Rest(until) => self.rest(number, until),
-            Next::Done(done) => {
+            LookupStep::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
+            LookupStep::Rest(until) => self.rest(number, until),
+            LookupStep::Done(done) => {
                 let behind = self.behind(number);
                 let theirs = Theirs::of(&done, failed);
                 self.end(number, done.map(Answer::new));
@@ -144,7 +144,7 @@ impl Guest for CacheQueue {
     }
 
     fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Queued| waiter.stage.due(waiter.lookup.until);
+        let due = |waiter: &QueuedLookup| waiter.stage.due(waiter.lookup.until);
         self.all.values().filter_map(due).min()
     }
 
@@ -179,7 +179,7 @@ impl CacheQueue {
             _ => None,
         });
         let stage = rest.map_or(WaitStage::ASKS, WaitStage::Resting);
-        self.all.insert(self.next, Queued { lookup, tag, topic, stage });
+        self.all.insert(self.next, QueuedLookup { lookup, tag, topic, stage });
         if rest.is_none() {
             self.ask(self.next);
         }
@@ -214,7 +214,7 @@ impl CacheQueue {
         }
     }
 
-    fn numbers(&self, fits: impl Fn(&Queued) -> bool) -> Vec<u64> {
+    fn numbers(&self, fits: impl Fn(&QueuedLookup) -> bool) -> Vec<u64> {
         self.all.iter().filter(|(_, waiter)| fits(waiter)).map(|(number, _)| *number).collect()
     }
 

@@ -3,21 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::lookup::Lookup;
-use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway, check_value};
+use super::options::{WhenAway, check_value};
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::base::random;
+use crate::cache::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
+use crate::call::hint::{AttemptId, Channel};
 use crate::metrics::{Feature, LoadCounters, LoadKind};
 use crate::op::Op;
 use crate::reactor::Cleanup;
-use crate::rules::policy::MAX_PERIOD;
 use crate::session::Session;
-use crate::state::lease::{Channel, Id};
-use crate::state::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
-pub(crate) struct Spec {
+pub(crate) struct CacheSpec {
     pub session: Arc<Session>,
     /// As it calls itself: `cache "home"`.
     pub shown: String,
@@ -35,20 +33,14 @@ pub(crate) struct Spec {
     pub counters: LoadCounters,
 }
 
-impl Spec {
+impl CacheSpec {
     /// An entry of it.
-    pub fn target(self: &Arc<Spec>, key: &[u8]) -> Result<Arc<Target>> {
+    pub fn target(self: &Arc<CacheSpec>, key: &[u8]) -> Result<Arc<EntryTarget>> {
         key::check_cache_key(key)?;
         let entry = key::complete(&self.stem, key);
         let waiters = [&entry, b":wait".as_slice()].concat();
         let shown = format!("{} for \"{}\"", self.shown, shown(key)).into();
-        Ok(Arc::new(Target { spec: self.clone(), keys: [entry, waiters], shown }))
-    }
-
-    /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
-    pub fn lookup(self: &Arc<Spec>, key: &[u8], wait: Option<Duration>) -> Result<Lookup> {
-        let default = || Duration::from_micros(self.lease + DEFAULT_WAIT_AFTER_LEASE);
-        Lookup::new(self.target(key)?, wait.unwrap_or_else(default).min(Duration::from_micros(MAX_PERIOD)))
+        Ok(Arc::new(EntryTarget { spec: self.clone(), keys: [entry, waiters], shown }))
     }
 
     /// What its calls are made for.
@@ -64,7 +56,7 @@ impl Spec {
     }
 
     /// What tells an attempt from all others, and for each key how early it refreshes: -ln(u) * beta.
-    pub fn draw(&self, keys: usize) -> Result<(Id, Vec<u64>)> {
+    pub fn draw(&self, keys: usize) -> Result<(AttemptId, Vec<u64>)> {
         let id = random::bytes()?;
         let luck = |bytes: [u8; 8]| {
             // From 2^-53 to 1: its logarithm is finite.
@@ -81,14 +73,14 @@ impl Spec {
 }
 
 /// One entry.
-pub(crate) struct Target {
-    pub spec: Arc<Spec>,
+pub(crate) struct EntryTarget {
+    pub spec: Arc<CacheSpec>,
     pub keys: Keys,
     /// As messages call it: `cache "home" for "x"`.
     pub shown: Arc<str>,
 }
 
-impl Target {
+impl EntryTarget {
     /// What hints about it say.
     pub fn topic(&self) -> Channel {
         topic(&self.keys[0])
@@ -100,9 +92,9 @@ impl Target {
     }
 
     /// Stores a value (none: there is no such thing) by this lease, or none; none if that is to be kept for no time.
-    pub fn fill(&self, id: Id, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
+    pub fn fill(&self, id: AttemptId, token: Option<u64>, value: Option<Vec<u8>>) -> Result<Option<Fill>> {
         check_value(value.as_deref(), &self.shown)?;
-        let Spec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
+        let CacheSpec { fresh, stale, negative, lease, wake_prefix, .. } = &*self.spec;
         let fresh = if value.is_some() { *fresh } else { *negative };
         let (keys, wake_prefix, shown) = (self.keys.clone(), wake_prefix.clone(), self.shown.clone());
         let fill = Fill {
@@ -134,11 +126,11 @@ impl Target {
     }
 
     /// Ends the lease of an id, if it has it.
-    pub fn leave(&self, id: Id) -> Cleanup {
+    pub fn leave(&self, id: AttemptId) -> Cleanup {
         Cleanup::new(&self.spec.session, self.fail(id, 0, String::new()))
     }
 
-    pub fn fail(&self, id: Id, pause: u64, error: String) -> Fail {
+    pub fn fail(&self, id: AttemptId, pause: u64, error: String) -> Fail {
         let (wake_prefix, shown) = (self.spec.wake_prefix.clone(), self.shown.clone());
         Fail {
             keys: self.keys.clone(),

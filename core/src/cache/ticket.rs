@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
-use super::target::Target;
+use super::target::EntryTarget;
 use crate::base::fork::generation;
+use crate::cache::single_flight::{Fail, Seen};
+use crate::call::hint::AttemptId;
 use crate::call::prelude::*;
 use crate::op::{self, Op};
 use crate::reactor::Cleanup;
-use crate::state::lease::Id;
-use crate::state::single_flight::{Fail, Seen};
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;
@@ -20,12 +20,12 @@ const MAX_ERROR_BYTES: usize = 1_024;
 /// same ticket. Dropped without either, or after a fill that failed, it frees the way for the next caller.
 #[derive(Clone)]
 pub struct Ticket {
-    open: Arc<Open>,
+    open: Arc<TicketState>,
 }
 
-struct Open {
-    target: Arc<Target>,
-    id: Id,
+struct TicketState {
+    target: Arc<EntryTarget>,
+    id: AttemptId,
     /// 0: there is no lease, since Redis was away.
     token: u64,
     left: u64,
@@ -38,14 +38,16 @@ struct Open {
 
 impl Ticket {
     pub(super) fn new(
-        target: Arc<Target>,
-        id: Id,
+        target: Arc<EntryTarget>,
+        id: AttemptId,
         (token, left): (u64, u64),
         at_hand: Option<Seen>,
         here: bool,
     ) -> Ticket {
         let used = AtomicBool::new(token == 0);
-        Ticket { open: Arc::new(Open { target, id, token, left, at_hand, here, generation: generation(), used }) }
+        Ticket {
+            open: Arc::new(TicketState { target, id, token, left, at_hand, here, generation: generation(), used }),
+        }
     }
 
     /// The fencing token: larger than that of every load, store and invalidation of this key before. 0 if Redis was away.
@@ -71,9 +73,9 @@ impl Ticket {
     /// [`Cache::get`](crate::Cache::get) does; where [`WhenAway::Load`](crate::WhenAway::Load) is asked for, it is false in
     /// place of `unavailable` and `timeout`, and the value is its caller's all the same.
     pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
-        let Open { target, id, token, .. } = &*self.open;
+        let TicketState { target, id, token, .. } = &*self.open;
         Ok(match target.fill(*id, Some(*token), value)? {
-            Some(fill) => Op::of(&target.spec.session, Box::new(Closing { call: fill, open: self.open.clone() })),
+            Some(fill) => Op::of(&target.spec.session, Box::new(ClosingTicket { call: fill, open: self.open.clone() })),
             None => self.fail(None),
         })
     }
@@ -81,12 +83,12 @@ impl Ticket {
     /// Describes the end of a load that came to nothing: true if the lease had not ended yet. With a text it is remembered as
     /// long as the options say: others get it as the error `load_failed`, or the value that is at hand.
     pub fn fail(&self, error: Option<&str>) -> Op<bool> {
-        let Open { target, id, token, .. } = &*self.open;
+        let TicketState { target, id, token, .. } = &*self.open;
         let text = error.unwrap_or_default();
         let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let pause = if error.is_some() { target.spec.error_ttl } else { 0 };
         let fail = Fail { is_known: *token == 0, ..target.fail(*id, pause, text[..cut].to_owned()) };
-        Op::of(&target.spec.session, Box::new(Closing { call: fail, open: self.open.clone() }))
+        Op::of(&target.spec.session, Box::new(ClosingTicket { call: fail, open: self.open.clone() }))
     }
 }
 
@@ -141,12 +143,12 @@ pub(super) fn leave_all(tickets: &[Ticket]) {
 }
 
 /// A call that ends a ticket, if it is answered.
-struct Closing<T> {
+struct ClosingTicket<T> {
     call: T,
-    open: Arc<Open>,
+    open: Arc<TicketState>,
 }
 
-impl<T: Operation> Operation for Closing<T> {
+impl<T: Operation> Operation for ClosingTicket<T> {
     fn feature(&self) -> Feature {
         self.call.feature()
     }
@@ -167,11 +169,11 @@ impl<T: Operation> Operation for Closing<T> {
         self.call.local_answer()
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.call.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         self.open.used.store(true, Ordering::Relaxed);
         self.call.decode(fields, source)
     }
@@ -185,13 +187,13 @@ impl<T: Operation> Operation for Closing<T> {
 
 impl fmt::Debug for Ticket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Open { target, token, at_hand, .. } = &*self.open;
+        let TicketState { target, token, at_hand, .. } = &*self.open;
         let at_hand = at_hand.is_some();
         f.debug_struct("Ticket").field("of", &target.shown).field("token", token).field("at_hand", &at_hand).finish()
     }
 }
 
-impl Drop for Open {
+impl Drop for TicketState {
     fn drop(&mut self) {
         // What a fork inherited is its parent's.
         if *self.used.get_mut() || self.generation != generation() {

@@ -17,7 +17,7 @@ const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Why a call was not let through.
-pub(crate) struct Refused {
+pub(crate) struct NotSent {
     pub error: Option<Error>,
     pub retry_after: Duration,
 }
@@ -50,7 +50,7 @@ impl Probes {
 
     /// Lets a call through as the probe, or says for how long calls are refused. `until` is what was just read; `lease` is how
     /// long a probe may take.
-    pub fn admit(&self, until: u64, lease: Duration, shortest: Duration) -> Result<(), Refused> {
+    pub fn admit(&self, until: u64, lease: Duration, shortest: Duration) -> Result<(), NotSent> {
         let now = self.now();
         if now >= until {
             let next = now + lease.as_micros() as u64;
@@ -60,7 +60,7 @@ impl Probes {
             }
         }
         let error = self.last.lock().ok().and_then(|last| last.clone());
-        Err(Refused { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(shortest) })
+        Err(NotSent { error, retry_after: Duration::from_micros(until.saturating_sub(now)).max(shortest) })
     }
 
     /// Refuses calls for a while.
@@ -96,7 +96,7 @@ impl Breaker {
     }
 
     /// Lets a call through, or says for how long calls are refused. `lease` is how long a probe may take.
-    pub fn admit(&self, lease: Duration) -> Result<(), Refused> {
+    pub fn admit(&self, lease: Duration) -> Result<(), NotSent> {
         match self.probes.until.load(Ordering::Acquire) {
             0 => Ok(()),
             until => self.probes.admit(until, lease, SHORTEST),

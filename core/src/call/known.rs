@@ -9,7 +9,7 @@ const MOST: usize = 20;
 
 /// What Redis said of one rule. Durations are microseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct RuleUsage {
     pub rule: RuleName,
     /// How much of the capacity was used.
     pub used: u64,
@@ -26,7 +26,7 @@ pub(crate) enum Lesson<'a> {
     /// What the rules of one policy counted, and for how long the key is blocked.
     Counted {
         block_left: u64,
-        rules: &'a mut dyn Iterator<Item = Told>,
+        rules: &'a mut dyn Iterator<Item = RuleUsage>,
         /// Whether it may be the remembered answer to an earlier call: then it only adds to what is known.
         replayed: bool,
     },
@@ -35,13 +35,13 @@ pub(crate) enum Lesson<'a> {
 /// As told, and until when it counts.
 #[derive(Clone, Copy)]
 struct Used {
-    told: Told,
+    told: RuleUsage,
     until: u64,
 }
 
 impl Used {
     fn amount(&self, now: u64) -> u64 {
-        let (left, Told { used, fades_over, .. }) = (self.until.saturating_sub(now), self.told);
+        let (left, RuleUsage { used, fades_over, .. }) = (self.until.saturating_sub(now), self.told);
         if left >= fades_over {
             return if left == 0 { 0 } else { used };
         }
@@ -51,17 +51,17 @@ impl Used {
 
 /// What is known of one key. Times are microseconds of a clock that never goes back.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownUsage {
     blocked_until: u64,
     rules: Vec<Used>,
 }
 
-impl Known {
+impl KnownUsage {
     /// Takes what Redis said at this time.
     pub fn learn(&mut self, lesson: Lesson<'_>, now: u64) {
         self.rules.retain(|used| used.until > now);
         let Lesson::Counted { block_left, rules, replayed } = lesson else {
-            *self = Known::default();
+            *self = KnownUsage::default();
             return;
         };
         let until = now.saturating_add(block_left);
@@ -135,7 +135,7 @@ impl KnownUse<'_> {
 
     /// After how long no more than this is used.
     pub fn wait(&self, most: u64) -> u64 {
-        let Told { used, fades_over, .. } = self.used.told;
+        let RuleUsage { used, fades_over, .. } = self.used.told;
         if most >= self.amount {
             return 0;
         }
@@ -157,15 +157,15 @@ mod tests {
 
     const RULE: RuleName = [1, 10, 100, 10];
 
-    fn learnt(known: &mut Known, (used, reset_after, fades_over): (u64, u64, u64), replayed: bool, now: u64) {
-        let told = Told { rule: RULE, used, reset_after, fades_over };
+    fn learnt(known: &mut KnownUsage, (used, reset_after, fades_over): (u64, u64, u64), replayed: bool, now: u64) {
+        let told = RuleUsage { rule: RULE, used, reset_after, fades_over };
         known.learn(Lesson::Counted { block_left: 0, rules: &mut [told].into_iter(), replayed }, now);
     }
 
     #[test]
     fn what_was_used_fades_as_its_rule_says_and_a_wait_ends_when_it_did() {
         for fades_over in [0, 1, 30, 100] {
-            let mut known = Known::default();
+            let mut known = KnownUsage::default();
             learnt(&mut known, (7, 100, fades_over), false, 1_000);
             let amount = |now| known.of(RULE, now).map_or(0, |used| used.amount);
             assert_eq!((amount(1_000), amount(1_099) > 0, amount(1_100)), (7, true, 0));
@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn the_last_answer_counts_and_a_remembered_one_only_adds() {
-        let mut known = Known::default();
-        let amount = |known: &Known| known.of(RULE, 1_000).map_or(0, |used| used.amount);
+        let mut known = KnownUsage::default();
+        let amount = |known: &KnownUsage| known.of(RULE, 1_000).map_or(0, |used| used.amount);
         learnt(&mut known, (7, 100, 0), false, 1_000);
         learnt(&mut known, (3, 100, 0), true, 1_000);
         assert_eq!(amount(&known), 7);
@@ -198,9 +198,9 @@ mod tests {
 
     #[test]
     fn rules_have_a_bound_and_the_first_to_end_makes_room() {
-        let mut known = Known::default();
+        let mut known = KnownUsage::default();
         for number in 0..100 {
-            let told = Told { rule: [1, number, 1, 1], used: 1, reset_after: 1_000 - number, fades_over: 0 };
+            let told = RuleUsage { rule: [1, number, 1, 1], used: 1, reset_after: 1_000 - number, fades_over: 0 };
             known.learn(Lesson::Counted { block_left: 0, rules: &mut [told].into_iter(), replayed: false }, 0);
         }
         assert_eq!(known.rules.len(), MOST);

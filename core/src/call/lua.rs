@@ -74,6 +74,11 @@ pub(crate) fn write_out(text: &mut String, code: &str, constants: &Constants) {
     }
 }
 
+/// Whether a name is a rule's own, and says nothing of it.
+pub(crate) fn is_lower(stem: &str) -> bool {
+    !stem.contains(|c: char| c.is_ascii_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod args;
 pub(crate) mod breaker;
+pub(crate) mod hint;
 pub(crate) mod known;
 pub(crate) mod lua;
 pub(crate) mod operation;
@@ -18,7 +19,7 @@ pub(crate) mod prelude {
     pub(crate) use super::answer::Answer;
     pub(crate) use super::args::Args;
     pub(crate) use super::operation::{Bundle, Effect, Frame, Operation, bytes, flag, int, odd_reply, unsigned};
-    pub(crate) use super::resp::{ReplyLimit, Value};
+    pub(crate) use super::resp::{Reply, ReplyLimit};
     pub(crate) use super::script::Script;
     pub(crate) use super::space::Space;
     pub(crate) use crate::base::decision::Source;

@@ -8,7 +8,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::args::Args;
 use crate::call::known::Lesson;
-use crate::call::resp::{ReplyLimit, Value};
+use crate::call::resp::{Reply, ReplyLimit};
 use crate::call::script::Script;
 use crate::call::space::Space;
 use crate::metrics::Feature;
@@ -152,17 +152,17 @@ pub(crate) trait Operation: Send + Sync {
         false
     }
     /// The script in Rust. Same reply.
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>>;
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>>;
     /// Reads the reply after its first two fields: a flag, unless an operation says otherwise.
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)?))
     }
     /// As [`decode`](Operation::decode), of a call that was sent again because nobody knew whether it had run.
-    fn decode_repeated(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode_repeated(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         self.decode(fields, source)
     }
     /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
-    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+    fn take(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
         self.decode(fields, source)
     }
     /// Takes the answer of one call and returns that of the whole; none if there is more to ask: then the next call is made.
@@ -201,7 +201,7 @@ pub(crate) trait Operation: Send + Sync {
     }
     /// What this reply of Redis, after its first two fields, says of its keys to the process' own counting
     /// ([`OnError::Local`]); a reply that is not understood says nothing.
-    fn tells(&self, _fields: &[Value], _learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {}
+    fn tells(&self, _fields: &[Reply], _learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {}
     /// Whether the twin may stand in while Redis is away.
     fn may_run_locally(&self) -> bool {
         false
@@ -214,32 +214,32 @@ pub(crate) trait Operation: Send + Sync {
 }
 
 /// An unsigned field of a reply.
-pub(crate) fn unsigned(fields: &[Value], at: usize) -> Result<u64> {
+pub(crate) fn unsigned(fields: &[Reply], at: usize) -> Result<u64> {
     match fields.get(at) {
-        Some(Value::Int(n)) if *n >= 0 => Ok(*n as u64),
+        Some(Reply::Int(n)) if *n >= 0 => Ok(*n as u64),
         other => Err(odd_reply(format!("field {at} is {other:?}"))),
     }
 }
 
 /// A field of a reply that says yes or no.
-pub(crate) fn flag(fields: &[Value], at: usize) -> Result<bool> {
+pub(crate) fn flag(fields: &[Reply], at: usize) -> Result<bool> {
     match fields.get(at) {
-        Some(Value::Int(flag @ (0 | 1))) => Ok(*flag == 1),
+        Some(Reply::Int(flag @ (0 | 1))) => Ok(*flag == 1),
         other => Err(odd_reply(format!("field {at} is {other:?}"))),
     }
 }
 
 /// Bytes in a field of a reply.
-pub(crate) fn bytes(fields: &[Value], at: usize) -> Result<Vec<u8>> {
+pub(crate) fn bytes(fields: &[Reply], at: usize) -> Result<Vec<u8>> {
     match fields.get(at) {
-        Some(Value::Bytes(bytes)) => Ok(bytes.clone()),
+        Some(Reply::Bytes(bytes)) => Ok(bytes.clone()),
         other => Err(odd_reply(format!("field {at} is {other:?}"))),
     }
 }
 
 /// A number as a field of a twin's reply.
-pub(crate) fn int(n: u64) -> Value {
-    Value::Int(n as i64)
+pub(crate) fn int(n: u64) -> Reply {
+    Reply::Int(n as i64)
 }
 
 /// The error for a reply that our scripts do not make.

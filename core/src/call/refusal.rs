@@ -6,7 +6,7 @@ use crate::call::refusal_breaker::Scope;
 use crate::call::script::Script;
 
 /// What to do after an error reply.
-pub(crate) enum Refusal {
+pub(crate) enum ErrorReply {
     /// The script is not loaded: send its text.
     NoScript,
     /// It did not run and may run soon: try again within the deadline, else this error. Tells what else is refused.
@@ -19,14 +19,14 @@ pub(crate) enum Refusal {
     Final(Error),
 }
 
-impl Refusal {
+impl ErrorReply {
     /// The same, with another error if it has one.
-    pub fn map(self, how: impl FnOnce(&Error) -> Error) -> Refusal {
+    pub fn map(self, how: impl FnOnce(&Error) -> Error) -> ErrorReply {
         match self {
-            Refusal::Later(error, scope) => Refusal::Later(how(&error), scope),
-            Refusal::Elsewhere(error, scope) => Refusal::Elsewhere(how(&error), scope),
-            Refusal::Final(error) => Refusal::Final(how(&error)),
-            Refusal::NoScript | Refusal::Redirected(_) => self,
+            ErrorReply::Later(error, scope) => ErrorReply::Later(how(&error), scope),
+            ErrorReply::Elsewhere(error, scope) => ErrorReply::Elsewhere(how(&error), scope),
+            ErrorReply::Final(error) => ErrorReply::Final(how(&error)),
+            ErrorReply::NoScript | ErrorReply::Redirected(_) => self,
         }
     }
 }
@@ -66,31 +66,31 @@ const IN_A_SCRIPT: [&str; 2] = ["The user executing the script can't", "ACL fail
 
 /// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
 /// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
-pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refusal {
+pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> ErrorReply {
     let code = text.split(' ').next().unwrap_or_default();
     let inner = |wanted: &str| code == wanted || (code == "ERR" && text.contains(wanted));
     if code == "NOSCRIPT" {
-        return Refusal::NoScript;
+        return ErrorReply::NoScript;
     }
     if inner("WRONGTYPE") {
         let keys: Vec<&[u8]> = (0..).map_while(|at| operation.key(at)).collect();
-        return Refusal::Final(wrong_type(&keys));
+        return ErrorReply::Final(wrong_type(&keys));
     }
     if inner("CROSSSLOT") {
-        return Refusal::Final(cross_slot(operation, server));
+        return ErrorReply::Final(cross_slot(operation, server));
     }
     if let Some(error) = login(text, server, "the url") {
-        return Refusal::Final(error);
+        return ErrorReply::Final(error);
     }
     if code == "NOPERM" || IN_A_SCRIPT.into_iter().any(|start| text.contains(start)) {
-        return Refusal::Final(not_permitted(text, Some(operation.script()), server));
+        return ErrorReply::Final(not_permitted(text, Some(operation.script()), server));
     }
     if is_unknown_command(text) {
         let message = format!(
             "{server} does not know EVAL or EVALSHA: they were renamed there, or this is not Redis; restore them, or \
              correct the url"
         );
-        return Refusal::Final(Error::new(Code::NotPermitted, message));
+        return ErrorReply::Final(Error::new(Code::NotPermitted, message));
     }
     if inner("OOM") {
         let message = format!(
@@ -98,10 +98,10 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
              limits and locks a Redis of their own",
             operation.describe()
         );
-        return Refusal::Final(Error::new(Code::Unavailable, message).lasting());
+        return ErrorReply::Final(Error::new(Code::Unavailable, message).lasting());
     }
     if let Some(redirect) = Redirect::read(text) {
-        return Refusal::Redirected(redirect);
+        return ErrorReply::Redirected(redirect);
     }
     if matches!(code, "MOVED" | "ASK") {
         let message = format!(
@@ -109,7 +109,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
             operation.describe(),
             shown(text.as_bytes())
         );
-        return Refusal::Final(Error::new(Code::Unavailable, message));
+        return ErrorReply::Final(Error::new(Code::Unavailable, message));
     }
     let scope = if OF_WRITES.into_iter().any(inner) {
         Scope::Writes
@@ -123,7 +123,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
             "{server} is a replica ({}): wait for its failover to end, or point the url at the primary",
             shown(text.as_bytes())
         );
-        return Refusal::Elsewhere(Error::new(Code::Unavailable, message), scope);
+        return ErrorReply::Elsewhere(Error::new(Code::Unavailable, message), scope);
     }
     if inner("TRYAGAIN") {
         let message = format!(
@@ -131,23 +131,23 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Refus
              it goes on, the move was broken off: end it with redis-cli --cluster fix {server}",
             operation.describe()
         );
-        return Refusal::Later(Error::new(Code::Unavailable, message), scope);
+        return ErrorReply::Later(Error::new(Code::Unavailable, message), scope);
     }
     if PASSING.into_iter().any(inner) {
         let message =
             format!("{server} does not work at the moment ({}): wait, or check its log", shown(text.as_bytes()));
-        return Refusal::Later(Error::new(Code::Unavailable, message), scope);
+        return ErrorReply::Later(Error::new(Code::Unavailable, message), scope);
     }
     if text.contains("max number of clients") {
         let message = format!("{server} has no connection left (maxclients): raise it or use fewer processes");
-        return Refusal::Final(Error::new(Code::Unavailable, message));
+        return ErrorReply::Final(Error::new(Code::Unavailable, message));
     }
     let message = format!(
         "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy in between",
         operation.describe(),
         shown(text.as_bytes())
     );
-    Refusal::Final(Error::new(Code::Internal, message))
+    ErrorReply::Final(Error::new(Code::Internal, message))
 }
 
 /// The error for keys that one server of a cluster cannot decide about.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::base::error::Error;
-use crate::call::breaker::{Probes, Refused};
+use crate::call::breaker::{NotSent, Probes};
 use crate::metrics::BreakerGauge;
 
 /// The time until the first probe; it doubles with each that is refused.
@@ -60,7 +60,7 @@ impl RefusalBreaker {
 
     /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may
     /// take.
-    pub fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, Refused> {
+    pub fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, NotSent> {
         let until = self.probes.until.load(Ordering::Acquire);
         if until == WORKING || (!mutates && self.only_writes.load(Ordering::Relaxed)) {
             return Ok(Pass::Usual);

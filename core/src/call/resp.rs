@@ -7,12 +7,11 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::base::decimal::decimal;
 use crate::base::error::shown;
 
 /// A reply of the server.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum Reply {
     /// No value.
     Nil,
     /// An integer.
@@ -22,21 +21,21 @@ pub enum Value {
     /// An error, such as `NOSCRIPT No matching script.`
     Error(String),
     /// Several values.
-    Array(Vec<Value>),
+    Array(Vec<Reply>),
 }
 
 /// Shown of an array at most.
 const SHOWN: usize = 8;
 
-impl fmt::Debug for Value {
+impl fmt::Debug for Reply {
     /// Short, whatever a stranger sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Nil => f.write_str("Nil"),
-            Value::Int(number) => write!(f, "Int({number})"),
-            Value::Bytes(bytes) => write!(f, "Bytes(\"{}\")", shown(bytes)),
-            Value::Error(text) => write!(f, "Error(\"{}\")", shown(text.as_bytes())),
-            Value::Array(items) => {
+            Reply::Nil => f.write_str("Nil"),
+            Reply::Int(number) => write!(f, "Int({number})"),
+            Reply::Bytes(bytes) => write!(f, "Bytes(\"{}\")", shown(bytes)),
+            Reply::Error(text) => write!(f, "Error(\"{}\")", shown(text.as_bytes())),
+            Reply::Array(items) => {
                 let rest = items.len().saturating_sub(SHOWN);
                 let mut list = f.debug_list();
                 list.entries(items.iter().take(SHOWN));
@@ -107,14 +106,12 @@ pub fn long_part(out: &mut Vec<u8>, pieces: &[&[u8]]) {
 
 /// Writes one part of a command: a number in decimal.
 pub fn number_part(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    part(out, decimal(number, &mut digits));
+    part(out, itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writes one part that is a number below zero, given without its sign.
 pub fn negative_part(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    part(out, &[b"-", decimal(number, &mut digits)].concat());
+    part(out, itoa::Buffer::new().format(-i128::from(number)).as_bytes());
 }
 
 /// Writes a whole command.
@@ -124,8 +121,7 @@ pub fn command(out: &mut Vec<u8>, parts: &[&[u8]]) {
 }
 
 fn push_decimal(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    out.extend_from_slice(decimal(number, &mut digits));
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A buffer that grew beyond this is given back once it is empty.
@@ -155,14 +151,14 @@ pub struct Parser {
     /// Up to where no end of the line under way was found.
     scanned: usize,
     /// The arrays under way, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenArray>,
     /// How many bytes and elements of the reply under way were understood.
     taken: ReplyLimit,
 }
 
 /// An array under way.
-struct Open {
-    items: Vec<Value>,
+struct OpenArray {
+    items: Vec<Reply>,
     /// How many are missing, at least one.
     missing: usize,
 }
@@ -213,26 +209,26 @@ impl Parser {
     ///
     /// # Errors
     /// [`NotRedis`] for bytes that are not RESP, or are more: the connection is of no use any more.
-    pub fn next_reply(&mut self, limit: ReplyLimit) -> Result<Option<Value>, NotRedis> {
+    pub fn next_reply(&mut self, limit: ReplyLimit) -> Result<Option<Reply>, NotRedis> {
         if self.missing() > 0 {
             return Ok(None);
         }
         loop {
-            let mut cursor = Cursor { bytes: &self.buffer, at: self.start, wanted: 0, scanned: self.scanned };
+            let mut cursor = ReplyCursor { bytes: &self.buffer, at: self.start, wanted: 0, scanned: self.scanned };
             let left = limit.bytes.saturating_sub(self.taken.bytes);
             let part = cursor.part(left, limit.items.saturating_sub(self.taken.items));
             let mut value = match part {
-                Ok(Part::Array(length)) if self.open.len() < MAX_DEPTH => {
+                Ok(ReplyPart::Array(length)) if self.open.len() < MAX_DEPTH => {
                     self.taken.items += length;
                     self.take_up_to(cursor.at);
                     if length > 0 {
                         // The count is the peer's word: no memory is reserved for it that others would miss.
-                        self.open.push(Open { items: Vec::with_capacity(length.min(64)), missing: length });
+                        self.open.push(OpenArray { items: Vec::with_capacity(length.min(64)), missing: length });
                         continue;
                     }
-                    Value::Array(Vec::new())
+                    Reply::Array(Vec::new())
                 }
-                Ok(Part::Value(value)) => {
+                Ok(ReplyPart::Value(value)) => {
                     self.take_up_to(cursor.at);
                     value
                 }
@@ -240,7 +236,7 @@ impl Parser {
                     (self.wanted, self.scanned) = (cursor.wanted, cursor.scanned);
                     return Ok(None);
                 }
-                Ok(Part::Array(_)) | Err(Stop::Garbage) => {
+                Ok(ReplyPart::Array(_)) | Err(Stop::Garbage) => {
                     return Err(NotRedis { found: shown(&self.buffer[self.start..]) });
                 }
             };
@@ -254,7 +250,7 @@ impl Parser {
                 if array.missing > 0 {
                     break;
                 }
-                value = Value::Array(self.open.pop().map(|array| array.items).unwrap_or_default());
+                value = Reply::Array(self.open.pop().map(|array| array.items).unwrap_or_default());
             }
         }
     }
@@ -270,13 +266,13 @@ enum Stop {
     Garbage,
 }
 
-enum Part {
-    Value(Value),
+enum ReplyPart {
+    Value(Reply),
     /// The beginning of an array of so many.
     Array(usize),
 }
 
-struct Cursor<'a> {
+struct ReplyCursor<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Up to where the bytes must reach at least.
@@ -285,9 +281,9 @@ struct Cursor<'a> {
     scanned: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ReplyCursor<'a> {
     /// The next part of a reply, which may have so many bytes and elements.
-    fn part(&mut self, bytes: usize, items: usize) -> Result<Part, Stop> {
+    fn part(&mut self, bytes: usize, items: usize) -> Result<ReplyPart, Stop> {
         let kind = *self.bytes.get(self.at).ok_or(Stop::Incomplete)?;
         if !matches!(kind, b':' | b'$' | b'*' | b'+' | b'-') {
             return Err(Stop::Garbage);
@@ -296,19 +292,19 @@ impl<'a> Cursor<'a> {
         self.at += 1;
         let line = self.line(bytes.min(MAX_LINE))?;
         let value = match kind {
-            b':' => Value::Int(integer(line)?),
-            b'+' => Value::Bytes(line.to_vec()),
-            b'-' => Value::Error(String::from_utf8_lossy(line).into_owned()),
+            b':' => Reply::Int(integer(line)?),
+            b'+' => Reply::Bytes(line.to_vec()),
+            b'-' => Reply::Error(String::from_utf8_lossy(line).into_owned()),
             b'$' => match length(line, bytes.saturating_sub(self.at - begin + 2))? {
-                None => Value::Nil,
+                None => Reply::Nil,
                 Some(length) => self.bulk(length)?,
             },
             _ => match length(line, items)? {
-                None => Value::Nil,
-                Some(length) => return Ok(Part::Array(length)),
+                None => Reply::Nil,
+                Some(length) => return Ok(ReplyPart::Array(length)),
             },
         };
-        Ok(Part::Value(value))
+        Ok(ReplyPart::Value(value))
     }
 
     fn line(&mut self, most: usize) -> Result<&'a [u8], Stop> {
@@ -330,7 +326,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn bulk(&mut self, length: usize) -> Result<Value, Stop> {
+    fn bulk(&mut self, length: usize) -> Result<Reply, Stop> {
         let end = self.at + length + 2;
         let Some(whole) = self.bytes.get(self.at..end) else {
             self.wanted = end;
@@ -341,7 +337,7 @@ impl<'a> Cursor<'a> {
             return Err(Stop::Garbage);
         }
         self.at += length + 2;
-        Ok(Value::Bytes(body.to_vec()))
+        Ok(Reply::Bytes(body.to_vec()))
     }
 }
 

@@ -10,7 +10,7 @@ use super::lua::{self, Constants};
 const FLAGS: &str = "--!df flags=legacy-float\n";
 
 /// The head of every script: the clock and the deadline.
-const CLOCK: &str = include_str!("../../scripts/clock.lua");
+const CLOCK: &str = include_str!("clock.lua");
 
 /// A script as the server runs it. Made from constant fragments only, so a server never holds more than a few.
 #[derive(Debug)]

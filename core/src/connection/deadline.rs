@@ -4,7 +4,6 @@ use std::io::{self, ErrorKind};
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use super::stream::poll;
 use crate::base::error::{Code, Error, Result};
 
 /// The longest nap between two looks for an interruption.
@@ -81,6 +80,30 @@ impl<'a> CallDeadline<'a> {
             match poll(fd, writing, Instant::now() + self.slice()) {
                 Err(e) if e.kind() == ErrorKind::TimedOut => self.look()?,
                 news => return news,
+            }
+        }
+    }
+}
+
+/// Waits until a descriptor can be read or written, or `deadline` has come: then the error `TimedOut`.
+pub(crate) fn poll(fd: RawFd, writing: bool, deadline: Instant) -> io::Result<()> {
+    let events = if writing { libc::POLLOUT } else { libc::POLLIN };
+    let mut entry = libc::pollfd { fd, events, revents: 0 };
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        let ms = left.as_millis().clamp(1, 1_000) as libc::c_int;
+        // SAFETY: one valid entry, alive during the call.
+        match unsafe { libc::poll(&raw mut entry, 1, ms) } {
+            0 => {}
+            n if n > 0 => return Ok(()),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != ErrorKind::Interrupted {
+                    return Err(error);
+                }
             }
         }
     }

@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use super::deadline::CallDeadline;
-use super::dial::{Connection, Refused, broke, next_reply, not_redis, send, unavailable};
+use super::open::{Connection, DialError, broke, next_reply, not_redis, send, unavailable};
 use super::stream::Stream;
 use crate::base::clock::ServerClock;
 use crate::base::credentials::Secret;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
-use crate::call::resp::{self, Parser, Value};
+use crate::call::resp::{self, Parser, Reply};
 
 /// What tells a server who we are, of which it may think what it likes.
 const TELLING: &str = "client";
@@ -30,7 +30,7 @@ pub(super) fn greet(
     role: Role,
     secret: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
-) -> std::result::Result<Connection, Refused> {
+) -> std::result::Result<Connection, DialError> {
     let mut out = Vec::new();
     let mut asked: Vec<&str> = Vec::new();
     if let Some(password) = secret {
@@ -66,8 +66,8 @@ pub(super) fn greet(
     for command in asked {
         let reply = match (next_reply(&mut stream, &mut parser, server, patience), said.take()) {
             // What a server says before it hangs up is no answer to what was asked first.
-            (Err(Refused::Otherwise(error)), Some(said)) if error.code() == Code::Unavailable => {
-                return Err(check(server, TELLING, said).err().unwrap_or(Refused::Otherwise(error)));
+            (Err(DialError::Otherwise(error)), Some(said)) if error.code() == Code::Unavailable => {
+                return Err(check(server, TELLING, said).err().unwrap_or(DialError::Otherwise(error)));
             }
             (reply, _) => reply?,
         };
@@ -96,11 +96,11 @@ pub(super) fn log_in(out: &mut Vec<u8>, server: &Server, password: &Secret) {
 }
 
 /// Whether this answer to ROLE is a primary's.
-pub(crate) fn be_primary(server: &Server, answer: &Value) -> Result<()> {
-    let Value::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
+pub(crate) fn be_primary(server: &Server, answer: &Reply) -> Result<()> {
+    let Reply::Array(parts) = answer else { return Err(not_redis(server, &format!("{answer:?}"))) };
     match parts.first() {
-        Some(Value::Bytes(role)) if role == b"master" => Ok(()),
-        Some(Value::Bytes(role)) if role == b"slave" => Err(Error::new(
+        Some(Reply::Bytes(role)) if role == b"master" => Ok(()),
+        Some(Reply::Bytes(role)) if role == b"slave" => Err(Error::new(
             Code::Unavailable,
             format!("{server} is a replica, though a Sentinel names it as the primary: is a failover under way?"),
         )),
@@ -108,11 +108,11 @@ pub(crate) fn be_primary(server: &Server, answer: &Value) -> Result<()> {
     }
 }
 
-fn check(server: &Server, command: &str, reply: Value) -> std::result::Result<Value, Refused> {
-    let Value::Error(text) = reply else { return Ok(reply) };
+fn check(server: &Server, command: &str, reply: Reply) -> std::result::Result<Reply, DialError> {
+    let Reply::Error(text) = reply else { return Ok(reply) };
     let host = server.to_string();
     if let Some(error) = refusal::login(&text, &host, &server.login_origin()) {
-        return Err(Refused::Password(error));
+        return Err(DialError::Password(error));
     }
     Err(refused(server, command, &text, &host).into())
 }
@@ -142,10 +142,10 @@ fn refused(server: &Server, command: &str, text: &str, host: &str) -> Error {
     unavailable(server, &format!("it refused the first commands{said}"))
 }
 
-fn micros(time: &Value) -> Option<i64> {
-    let Value::Array(parts) = time else { return None };
-    let number = |part: &Value| match part {
-        Value::Bytes(digits) => std::str::from_utf8(digits).ok()?.parse::<i64>().ok(),
+fn micros(time: &Reply) -> Option<i64> {
+    let Reply::Array(parts) = time else { return None };
+    let number = |part: &Reply| match part {
+        Reply::Bytes(digits) => std::str::from_utf8(digits).ok()?.parse::<i64>().ok(),
         _ => None,
     };
     match parts.as_slice() {

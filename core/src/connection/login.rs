@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::on_thread;
-use crate::base::credentials::{Asked, Password, Secret, Wanted};
+use crate::base::credentials::{Password, PasswordQuery, Secret, Wanted};
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 
 /// What to log in with; another one than the server `refused`, if one was. None if there is none, or no other.
 ///
@@ -28,7 +28,7 @@ pub(super) fn password(
 }
 
 fn ask(
-    asked: &Arc<Asked>,
+    asked: &Arc<PasswordQuery>,
     server: &Server,
     refused: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
@@ -66,7 +66,7 @@ fn ask(
 }
 
 /// The error of who waited for a password no longer.
-fn gave_up(asked: &Asked, server: &Server, why: &io::Error) -> Error {
+fn gave_up(asked: &PasswordQuery, server: &Server, why: &io::Error) -> Error {
     match why.kind() {
         ErrorKind::Interrupted => interruption(),
         _ => untold(asked, server),
@@ -81,7 +81,7 @@ pub(super) fn overdue(server: &Server) -> Option<Error> {
     }
 }
 
-fn untold(asked: &Asked, server: &Server) -> Error {
+fn untold(asked: &PasswordQuery, server: &Server) -> Error {
     let message = format!("{asked} told no password for {server} in time: is it hanging, or is the timeout too short?");
     Error::new(Code::Timeout, message)
 }

@@ -2,9 +2,11 @@
 
 pub(crate) mod deadline;
 pub(crate) mod dial;
+mod direct;
 pub(crate) mod greeting;
 pub(crate) mod idle;
 mod login;
+pub(crate) mod open;
 pub(crate) mod pool;
 mod resolve;
 mod search;

@@ -8,17 +8,17 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::deadline::CallDeadline;
-use super::dial::on_thread;
 use crate::base::error::{Error, Result};
 use crate::base::fork::ForkCell;
+use crate::base::thread::on_thread;
 
-type Found = std::result::Result<Vec<IpAddr>, String>;
-type Lookup = fn(&str) -> io::Result<Vec<IpAddr>>;
+type ResolvedAddresses = std::result::Result<Vec<IpAddr>, String>;
+type ResolveFunction = fn(&str) -> io::Result<Vec<IpAddr>>;
 
 /// Who waits for the names that are being looked up.
-static ASKED: ForkCell<Mutex<HashMap<String, Vec<SyncSender<Found>>>>> = ForkCell::new();
+static ASKED: ForkCell<Mutex<HashMap<String, Vec<SyncSender<ResolvedAddresses>>>>> = ForkCell::new();
 
-fn asked() -> MutexGuard<'static, HashMap<String, Vec<SyncSender<Found>>>> {
+fn asked() -> MutexGuard<'static, HashMap<String, Vec<SyncSender<ResolvedAddresses>>>> {
     ASKED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -57,7 +57,7 @@ fn by_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
 }
 
 /// Looks a name up, unless that is under way.
-fn ask(host: &str, look_up: Lookup) -> Result<Receiver<Found>> {
+fn ask(host: &str, look_up: ResolveFunction) -> Result<Receiver<ResolvedAddresses>> {
     let (tell, answer) = sync_channel(1);
     let mut all = asked();
     let waiting = all.entry(host.to_owned()).or_default();

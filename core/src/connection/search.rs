@@ -11,13 +11,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, dial_as, on_thread};
+use super::direct::dial_as;
 use super::greeting::Role;
-use super::sentinel::{self, Subscribed};
+use super::open::Connection;
+use super::sentinel::{self, SentinelSubscription};
 use crate::base::endpoint::Server;
-use crate::base::endpoint::sentinels::{Place, Watched};
+use crate::base::endpoint::server::{HostPort, SentinelPrimary};
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
+use crate::base::thread::on_thread;
 
 /// The shortest time between two questions: many processes may search at once.
 const PAUSE: Duration = Duration::from_millis(40);
@@ -25,19 +27,23 @@ const PAUSE: Duration = Duration::from_millis(40);
 const JITTER: Duration = Duration::from_millis(20);
 
 /// What a thread of a search tells.
-enum Told {
+enum SearchEvent {
     /// A Sentinel where the primary is.
-    Place(usize, Result<(Place, Option<Subscribed>)>),
+    Place(usize, Result<(HostPort, Option<SentinelSubscription>)>),
     /// A server that it lets us in.
-    Dialed(Place, Result<Connection>),
+    Dialed(HostPort, Result<Connection>),
 }
 
 /// Connects to the primary.
 ///
 /// # Errors
 /// That of the Sentinels if none of them names it, else that of the server which they name.
-pub(super) fn dial(server: &Server, watched: &Arc<Watched>, patience: &mut CallDeadline<'_>) -> Result<Connection> {
-    let mut search = Search::new(server, watched, patience.deadline);
+pub(super) fn dial(
+    server: &Server,
+    watched: &Arc<SentinelPrimary>,
+    patience: &mut CallDeadline<'_>,
+) -> Result<Connection> {
+    let mut search = PrimarySearch::new(server, watched, patience.deadline);
     if let Some(place) = watched.just_found() {
         search.try_place(place)?;
         search.ask_at = Instant::now() + pause();
@@ -68,20 +74,20 @@ pub(super) fn dial(server: &Server, watched: &Arc<Watched>, patience: &mut CallD
 }
 
 /// The error of who does not wait any longer for a search, if the server that was named refused us.
-pub(super) fn overdue(watched: &Watched) -> Option<Error> {
+pub(super) fn overdue(watched: &SentinelPrimary) -> Option<Error> {
     watched.refused().map(|error| away(watched, &error))
 }
 
-fn away(watched: &Watched, why: &Error) -> Error {
+fn away(watched: &SentinelPrimary, why: &Error) -> Error {
     Error::new(Code::Unavailable, format!("the primary {} is away: {}", watched.name, why.message()))
 }
 
-struct Search<'a> {
+struct PrimarySearch<'a> {
     server: &'a Server,
-    watched: &'a Arc<Watched>,
+    watched: &'a Arc<SentinelPrimary>,
     deadline: Instant,
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    tell: Sender<SearchEvent>,
+    told: Receiver<SearchEvent>,
     /// Tells the threads that nobody waits for them any more.
     over: Arc<AtomicBool>,
     /// The Sentinels in the order in which they are asked, and the one that is next.
@@ -93,17 +99,17 @@ struct Search<'a> {
     owes: Vec<bool>,
     errors: Vec<Option<Error>>,
     /// What was said last.
-    said: Option<Place>,
-    dialing: Vec<Place>,
+    said: Option<HostPort>,
+    dialing: Vec<HostPort>,
     /// The server that refused us last, and why. One that only kept silent until the deadline does not replace its own reason.
-    refused: Option<(Place, Error)>,
+    refused: Option<(HostPort, Error)>,
     /// Whether it was looked for where it was last, since nobody can say better.
     remembered: bool,
     /// What hears the news of the Sentinel that was asked last.
-    ear: Option<Subscribed>,
+    ear: Option<SentinelSubscription>,
 }
 
-impl Drop for Search<'_> {
+impl Drop for PrimarySearch<'_> {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
     }
@@ -115,15 +121,15 @@ fn pause() -> Duration {
     PAUSE + JITTER * u32::from(byte) / 256
 }
 
-impl<'a> Search<'a> {
-    fn new(server: &'a Server, watched: &'a Arc<Watched>, deadline: Instant) -> Search<'a> {
+impl<'a> PrimarySearch<'a> {
+    fn new(server: &'a Server, watched: &'a Arc<SentinelPrimary>, deadline: Instant) -> PrimarySearch<'a> {
         let (tell, told) = channel();
         let now = Instant::now();
         // A little earlier than the caller, so that the caller hears why.
         let margin = (deadline.saturating_duration_since(now) / 16).min(Duration::from_millis(20));
         let count = watched.sentinels.len();
         watched.refuses(None);
-        Search {
+        PrimarySearch {
             server,
             watched,
             deadline: deadline.checked_sub(margin).unwrap_or(deadline),
@@ -154,23 +160,29 @@ impl<'a> Search<'a> {
         self.owes[number] = true;
         let (watched, name) = (self.watched.clone(), self.watched.name.clone());
         self.begin("quotalock-sentinel", move |patience| {
-            Told::Place(number, sentinel::ask(&watched.sentinels[number], &name, patience))
+            SearchEvent::Place(number, sentinel::ask(&watched.sentinels[number], &name, patience))
         })
     }
 
     /// Connects to a server, unless that is under way.
-    fn try_place(&mut self, place: Place) -> Result<()> {
+    fn try_place(&mut self, place: HostPort) -> Result<()> {
         self.said = Some(place.clone());
         if self.dialing.contains(&place) {
             return Ok(());
         }
         self.dialing.push(place.clone());
         let server = self.server.at(self.watched, place.clone());
-        self.begin("quotalock-dial", move |patience| Told::Dialed(place, dial_as(&server, Role::Primary, patience)))
+        self.begin("quotalock-dial", move |patience| {
+            SearchEvent::Dialed(place, dial_as(&server, Role::Primary, patience))
+        })
     }
 
     /// Does it on a thread of its own, for as long as the search may last.
-    fn begin(&self, name: &str, work: impl FnOnce(&mut CallDeadline<'_>) -> Told + Send + 'static) -> Result<()> {
+    fn begin(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut CallDeadline<'_>) -> SearchEvent + Send + 'static,
+    ) -> Result<()> {
         let (tell, over, deadline) = (self.tell.clone(), self.over.clone(), self.deadline);
         on_thread(name, move || {
             let mut is_over = || over.load(Ordering::Relaxed);
@@ -180,16 +192,16 @@ impl<'a> Search<'a> {
     }
 
     /// Takes what a thread tells; the connection, if that was it.
-    fn hear(&mut self, told: Told) -> Result<Option<Connection>> {
+    fn hear(&mut self, told: SearchEvent) -> Result<Option<Connection>> {
         match told {
-            Told::Place(number, Ok((place, ear))) => {
+            SearchEvent::Place(number, Ok((place, ear))) => {
                 self.ear = ear.or(self.ear.take());
                 self.watched.answered(number);
                 (self.owes[number], self.errors[number]) = (false, None);
                 self.ask_at = Instant::now() + pause();
                 self.try_place(place)?;
             }
-            Told::Place(number, Err(error)) => {
+            SearchEvent::Place(number, Err(error)) => {
                 self.watched.passed_over(number);
                 (self.owes[number], self.errors[number]) = (false, Some(error));
                 match self.errors.iter().all(Option::is_some) {
@@ -199,13 +211,15 @@ impl<'a> Search<'a> {
                 }
             }
             // Named before another was.
-            Told::Dialed(place, Ok(_)) if self.said.as_ref() != Some(&place) => self.dialing.retain(|at| *at != place),
-            Told::Dialed(place, Ok(mut connection)) => {
+            SearchEvent::Dialed(place, Ok(_)) if self.said.as_ref() != Some(&place) => {
+                self.dialing.retain(|at| *at != place)
+            }
+            SearchEvent::Dialed(place, Ok(mut connection)) => {
                 connection.epoch = self.watched.is_at(place);
                 self.ear.take().into_iter().for_each(|ear| self.watched.hears(Box::new(ear)));
                 return Ok(Some(connection));
             }
-            Told::Dialed(place, Err(error)) => {
+            SearchEvent::Dialed(place, Err(error)) => {
                 self.dialing.retain(|at| *at != place);
                 self.watched.is_lost();
                 if !matches!(error.code(), Code::Unavailable | Code::Timeout) {
@@ -222,8 +236,8 @@ impl<'a> Search<'a> {
 
     /// Keeps why a server refused us, for the error of this search. A later connection to the same server is cut off by the
     /// deadline, at which it said nothing: what it said before is the reason.
-    fn refuse(&mut self, place: Place, error: Error) {
-        let said_more = |(before, why): &(Place, Error)| *before == place && why.code() == Code::Unavailable;
+    fn refuse(&mut self, place: HostPort, error: Error) {
+        let said_more = |(before, why): &(HostPort, Error)| *before == place && why.code() == Code::Unavailable;
         if error.code() == Code::Timeout && self.refused.as_ref().is_some_and(said_more) {
             return;
         }
@@ -301,18 +315,19 @@ mod tests {
         };
         let Address::Watched(watched) = &server.address else { panic!("it is watched") };
         let soon = Instant::now() + Duration::from_secs(1);
-        let mut search = Search::new(&server, watched, soon);
+        let mut search = PrimarySearch::new(&server, watched, soon);
         assert_eq!(overdue(&server).code(), Code::Timeout);
         let place = ("r.test".to_owned(), 6_379);
-        let refused = Told::Dialed(place, Err(Error::new(Code::Unavailable, "r.test demands a certificate")));
+        let refused = SearchEvent::Dialed(place, Err(Error::new(Code::Unavailable, "r.test demands a certificate")));
         assert!(matches!(search.hear(refused), Ok(None)));
         for error in [overdue(&server), search.gave_up()] {
             assert_eq!(error.code(), Code::Unavailable);
             assert_eq!(error.message(), "the primary shop is away: r.test demands a certificate");
         }
         // The deadline cut a connection to the same server off, which is no better reason; another server's silence is one.
-        let silent =
-            |port| Told::Dialed(("r.test".to_owned(), port), Err(Error::new(Code::Timeout, "r.test keeps silent")));
+        let silent = |port| {
+            SearchEvent::Dialed(("r.test".to_owned(), port), Err(Error::new(Code::Timeout, "r.test keeps silent")))
+        };
         for (port, why) in [(6_379, "r.test demands a certificate"), (6_380, "r.test keeps silent")] {
             assert!(matches!(search.hear(silent(port)), Ok(None)));
             for error in [overdue(&server), search.gave_up()] {
@@ -320,7 +335,7 @@ mod tests {
             }
         }
         // The next search has reasons of its own.
-        Search::new(&server, watched, soon);
+        PrimarySearch::new(&server, watched, soon);
         assert_eq!(overdue(&server).code(), Code::Timeout);
     }
 }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::deadline::CallDeadline;
-use super::dial::{Refused, next_reply, not_redis, on_thread, open, send, unreachable};
 use super::greeting::log_in;
 use super::login;
+use super::open::{DialError, next_reply, not_redis, open, send, unreachable};
 use super::stream::Stream;
 use crate::base::credentials::{Password, Secret};
 use crate::base::endpoint::Server;
-use crate::base::endpoint::sentinels::{Ear, Place, Watched};
+use crate::base::endpoint::server::{HostPort, SentinelListener, SentinelPrimary};
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 use crate::call::refusal;
-use crate::call::resp::{self, Parser, ReplyLimit, Value};
+use crate::call::resp::{self, Parser, Reply, ReplyLimit};
 
 /// How long a question on behalf of nobody may take.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -29,17 +30,17 @@ pub(super) fn ask(
     sentinel: &Server,
     name: &str,
     patience: &mut CallDeadline<'_>,
-) -> Result<(Place, Option<Subscribed>)> {
+) -> Result<(HostPort, Option<SentinelSubscription>)> {
     let secret = login::password(sentinel, None, patience)?;
     match attempt(sentinel, name, secret.as_ref(), patience) {
-        Err(Refused::Password(error)) => match login::password(sentinel, secret.as_ref(), patience)? {
+        Err(DialError::Password(error)) => match login::password(sentinel, secret.as_ref(), patience)? {
             Some(other) => attempt(sentinel, name, Some(&other), patience),
-            None => Err(Refused::Password(error)),
+            None => Err(DialError::Password(error)),
         },
         told => told,
     }
     .map_err(|refused| match refused {
-        Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error) => error,
+        DialError::Password(error) | DialError::Certificate(error) | DialError::Otherwise(error) => error,
     })
 }
 
@@ -48,7 +49,7 @@ fn attempt(
     name: &str,
     secret: Option<&Secret>,
     patience: &mut CallDeadline<'_>,
-) -> std::result::Result<(Place, Option<Subscribed>), Refused> {
+) -> std::result::Result<(HostPort, Option<SentinelSubscription>), DialError> {
     let mut stream = open(sentinel, patience)?;
     let mut out = Vec::new();
     if let Some(password) = secret {
@@ -65,16 +66,16 @@ fn attempt(
     let mut out = Vec::new();
     resp::command(&mut out, &[b"SUBSCRIBE", REPLACED, PROMOTED]);
     let is_listening = send(&mut stream, &out, patience).is_ok() && stream.set_nonblocking(true).is_ok();
-    Ok((found, is_listening.then(|| Subscribed { stream, parser, name: name.to_owned() })))
+    Ok((found, is_listening.then(|| SentinelSubscription { stream, parser, name: name.to_owned() })))
 }
 
 /// Where this answer has the primary.
-pub(crate) fn named(sentinel: &Server, name: &str, reply: &Value) -> std::result::Result<Place, Refused> {
+pub(crate) fn named(sentinel: &Server, name: &str, reply: &Reply) -> std::result::Result<HostPort, DialError> {
     check(sentinel, name, reply)?;
     let found = match reply {
-        Value::Nil => return Err(unknown(sentinel, name).into()),
-        Value::Array(parts) => match parts.as_slice() {
-            [Value::Bytes(host), Value::Bytes(port)] => place(host, port),
+        Reply::Nil => return Err(unknown(sentinel, name).into()),
+        Reply::Array(parts) => match parts.as_slice() {
+            [Reply::Bytes(host), Reply::Bytes(port)] => place(host, port),
             _ => None,
         },
         _ => None,
@@ -88,14 +89,14 @@ const REPLACED: &[u8] = b"+switch-master";
 const PROMOTED: &[u8] = b"+promoted-slave";
 
 /// A connection on which a Sentinel tells its news.
-pub(super) struct Subscribed {
+pub(super) struct SentinelSubscription {
     stream: Stream,
     parser: Parser,
     name: String,
 }
 
-impl Ear for Subscribed {
-    fn listen(&mut self) -> io::Result<Option<Place>> {
+impl SentinelListener for SentinelSubscription {
+    fn listen(&mut self) -> io::Result<Option<HostPort>> {
         let (mut buffer, mut news) = ([0; 1024], None);
         for _ in 0..READS_AT_ONCE {
             match self.stream.read(&mut buffer) {
@@ -108,7 +109,7 @@ impl Ear for Subscribed {
             let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as a Sentinel does");
             while let Some(message) = self.parser.next_reply(ReplyLimit::TINY).map_err(garbage)? {
                 match message {
-                    Value::Array(parts) => news = moved(&parts, &self.name).or(news),
+                    Reply::Array(parts) => news = moved(&parts, &self.name).or(news),
                     // It does not let us listen: what is lost is time.
                     _ => return Err(ErrorKind::PermissionDenied.into()),
                 }
@@ -119,8 +120,8 @@ impl Ear for Subscribed {
 }
 
 /// Where the primary of this name went, if that is the news.
-pub(crate) fn moved(parts: &[Value], name: &str) -> Option<Place> {
-    let [Value::Bytes(_), Value::Bytes(channel), Value::Bytes(text)] = parts else { return None };
+pub(crate) fn moved(parts: &[Reply], name: &str) -> Option<HostPort> {
+    let [Reply::Bytes(_), Reply::Bytes(channel), Reply::Bytes(text)] = parts else { return None };
     let words: Vec<&str> = std::str::from_utf8(text).ok()?.split(' ').collect();
     match (channel.as_slice(), words.as_slice()) {
         (REPLACED, [of, _, _, host, port]) | (PROMOTED, ["slave", _, host, port, "@", of, ..]) if *of == name => {
@@ -131,7 +132,7 @@ pub(crate) fn moved(parts: &[Value], name: &str) -> Option<Place> {
 }
 
 /// Takes in the news of the primary, and sees to it that there is a Sentinel to listen to. Never blocks.
-pub(crate) fn listen(watched: &Arc<Watched>) {
+pub(crate) fn listen(watched: &Arc<SentinelPrimary>) {
     if !watched.listen() {
         return;
     }
@@ -150,7 +151,7 @@ pub(crate) fn listen(watched: &Arc<Watched>) {
     });
 }
 
-fn place(host: &[u8], port: &[u8]) -> Option<Place> {
+fn place(host: &[u8], port: &[u8]) -> Option<HostPort> {
     let (host, port) = (std::str::from_utf8(host).ok()?, std::str::from_utf8(port).ok()?);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
     let port = port.parse().ok().filter(|port| *port > 0)?;
@@ -162,8 +163,8 @@ fn unknown(sentinel: &Server, name: &str) -> Error {
 }
 
 /// What its answer has against us.
-fn check(sentinel: &Server, name: &str, reply: &Value) -> std::result::Result<(), Refused> {
-    let Value::Error(text) = reply else { return Ok(()) };
+fn check(sentinel: &Server, name: &str, reply: &Reply) -> std::result::Result<(), DialError> {
+    let Reply::Error(text) = reply else { return Ok(()) };
     let denied = |message: String| Error::new(Code::NotPermitted, message);
     let code = text.split(' ').next().unwrap_or_default();
     let origin = match &sentinel.password {
@@ -178,7 +179,7 @@ fn check(sentinel: &Server, name: &str, reply: &Value) -> std::result::Result<()
             "the Sentinel {sentinel} has no password set, but {origin} gives one: take it out, or set it on the Sentinel"
         )),
         _ if refusal::login(text, "", "").is_some() => {
-            return Err(Refused::Password(denied(format!(
+            return Err(DialError::Password(denied(format!(
                 "the Sentinel {sentinel} refused the user or password of {origin}: correct it"
             ))));
         }

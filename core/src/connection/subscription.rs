@@ -12,15 +12,17 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::deadline::poll;
 use super::deadline::{CallDeadline, interruption};
-use super::dial::{Connection, dial, not_redis};
-use super::stream::{Stream, poll};
+use super::dial::dial;
+use super::open::{Connection, not_redis};
+use super::stream::Stream;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
+use crate::call::hint::{AttemptId, Channel};
 use crate::call::refusal::is_unknown_command;
-use crate::call::resp::{self, Parser, ReplyLimit, Value};
-use crate::state::lease::{Channel, Id};
+use crate::call::resp::{self, Parser, Reply, ReplyLimit};
 
 /// One that never ends is read this often before others have their turn.
 const READS_AT_ONCE: usize = 16;
@@ -39,7 +41,7 @@ pub(crate) struct Subscription {
     shards: bool,
     slots: HashMap<u16, Listening>,
     /// What was asked and not answered yet.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<SubscribeRequest>,
 }
 
 /// How a slot is listened in.
@@ -51,7 +53,7 @@ struct Listening {
     pending: bool,
 }
 
-enum Asked {
+enum SubscribeRequest {
     /// Sharded messages of a slot.
     Shard(u16),
     /// Messages that are for the channel of a slot and come from other servers.
@@ -60,7 +62,7 @@ enum Asked {
 
 /// Where a waiter hears hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ear {
+pub(crate) struct HintChannel {
     pub channel: Channel,
     /// The number of the server that tells it, if it is one and not all of them; 0 if that one does not.
     pub node: Option<u64>,
@@ -69,7 +71,7 @@ pub(crate) struct Ear {
 /// What a subscription has heard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    Hint(Id),
+    Hint(AttemptId),
     /// This slot has gone to another server.
     Moved(u16),
     /// The server does not tell of this slot, and says so.
@@ -138,8 +140,8 @@ impl Subscription {
         subscription.write(&out, patience).map_err(|e| gone(&e.to_string()))?;
         loop {
             match subscription.next(&mut 0) {
-                Ok(Some(Value::Array(parts))) if parts.first() == Some(&Value::Bytes(b"subscribe".to_vec())) => break,
-                Ok(Some(Value::Error(text))) if text.starts_with("NOPERM") => {
+                Ok(Some(Reply::Array(parts))) if parts.first() == Some(&Reply::Bytes(b"subscribe".to_vec())) => break,
+                Ok(Some(Reply::Error(text))) if text.starts_with("NOPERM") => {
                     let channels = shown(&subscription.prefix);
                     return Err(Error::new(
                         Code::NotPermitted,
@@ -193,7 +195,7 @@ impl Subscription {
             let name = self.name(&channel);
             resp::command(out, &[b"SSUBSCRIBE", &name]);
             resp::command(out, &[b"SUBSCRIBE", &name]);
-            self.asked.extend([Asked::Shard(slot), Asked::Others(slot)]);
+            self.asked.extend([SubscribeRequest::Shard(slot), SubscribeRequest::Others(slot)]);
         }
     }
 
@@ -207,12 +209,12 @@ impl Subscription {
     }
 
     /// Where hints for a slot are heard; none if it is not listened in, or not yet.
-    pub fn ear(&self, slot: u16) -> Option<Ear> {
+    pub fn ear(&self, slot: u16) -> Option<HintChannel> {
         if !self.shards {
-            return Some(Ear { channel: self.channel, node: None });
+            return Some(HintChannel { channel: self.channel, node: None });
         }
         let listening = self.slots.get(&slot).filter(|listening| !listening.pending)?;
-        Some(Ear { channel: listening.channel, node: Some(if listening.at_home { self.node } else { 0 }) })
+        Some(HintChannel { channel: listening.channel, node: Some(if listening.at_home { self.node } else { 0 }) })
     }
 
     /// Somebody wants to hear of this slot, whose messages come to all servers.
@@ -250,7 +252,13 @@ impl Subscription {
     ///
     /// # Errors
     /// `internal` if the caller was interrupted.
-    pub fn wait(&mut self, id: &Id, slot: u16, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<Heard> {
+    pub fn wait(
+        &mut self,
+        id: &AttemptId,
+        slot: u16,
+        until: Instant,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Heard> {
         let mut patience = CallDeadline::new(until, interrupted);
         loop {
             let mut news = Vec::new();
@@ -300,19 +308,19 @@ impl Subscription {
         let mut reads = 0;
         while let Some(message) = self.next(&mut reads)? {
             match message {
-                Value::Array(parts) => self.on_message(&parts, news),
-                Value::Error(text) => self.on_refusal(text, news)?,
+                Reply::Array(parts) => self.on_message(&parts, news),
+                Reply::Error(text) => self.on_refusal(text, news)?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn on_message(&mut self, parts: &[Value], news: &mut Vec<News>) {
-        let [Value::Bytes(kind), Value::Bytes(name), value] = parts else { return };
+    fn on_message(&mut self, parts: &[Reply], news: &mut Vec<News>) {
+        let [Reply::Bytes(kind), Reply::Bytes(name), value] = parts else { return };
         match (kind.as_slice(), value) {
-            (b"message" | b"smessage", Value::Bytes(id)) => {
-                news.extend(Id::try_from(id.as_slice()).map(News::Hint));
+            (b"message" | b"smessage", Reply::Bytes(id)) => {
+                news.extend(AttemptId::try_from(id.as_slice()).map(News::Hint));
             }
             (b"ssubscribe" | b"subscribe", _) => self.on_answer(true),
             (b"sunsubscribe", _) => {
@@ -330,10 +338,10 @@ impl Subscription {
     /// The answer to what was asked first.
     fn on_answer(&mut self, is_done: bool) {
         match self.asked.pop_front() {
-            Some(Asked::Shard(slot)) => {
+            Some(SubscribeRequest::Shard(slot)) => {
                 self.slots.entry(slot).and_modify(|listening| listening.at_home = is_done);
             }
-            Some(Asked::Others(slot)) => {
+            Some(SubscribeRequest::Others(slot)) => {
                 self.slots.entry(slot).and_modify(|listening| listening.pending = false);
             }
             None => {}
@@ -341,7 +349,7 @@ impl Subscription {
     }
 
     fn on_refusal(&mut self, text: String, news: &mut Vec<News>) -> io::Result<()> {
-        let Some(Asked::Shard(slot)) = self.asked.front() else {
+        let Some(SubscribeRequest::Shard(slot)) = self.asked.front() else {
             return Err(io::Error::new(ErrorKind::InvalidData, text));
         };
         let slot = *slot;
@@ -355,7 +363,7 @@ impl Subscription {
     }
 
     /// The next message, if one is here whole. After so many reads only what no poll would show is read.
-    fn next(&mut self, reads: &mut usize) -> io::Result<Option<Value>> {
+    fn next(&mut self, reads: &mut usize) -> io::Result<Option<Reply>> {
         let mut buffer = [0; 1024];
         loop {
             let garbage = |_| io::Error::new(ErrorKind::InvalidData, "it does not speak as Redis does");

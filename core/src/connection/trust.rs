@@ -18,14 +18,14 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 
 /// How to speak TLS with a server. With it lie the tickets that shorten the next handshake.
-struct Known {
+struct TlsSettings {
     config: Arc<ClientConfig>,
     /// What we show, to tell whether its file was renewed.
     shown: Vec<CertificateDer<'static>>,
 }
 
 /// By the files; none of a CA is the system's.
-type Configs = HashMap<TlsFiles, Known>;
+type Configs = HashMap<TlsFiles, TlsSettings>;
 
 static KNOWN: ForkCell<Mutex<Configs>> = ForkCell::new();
 
@@ -74,7 +74,7 @@ fn certificates(what: &str, path: &Path, holds: &str) -> Result<Vec<CertificateD
     Ok(found)
 }
 
-fn read(files: &TlsFiles) -> Result<Known> {
+fn read(files: &TlsFiles) -> Result<TlsSettings> {
     const TRUSTED: &str = "the certificate to trust";
     let mut roots = RootCertStore::empty();
     let mut pinned = Vec::new();
@@ -103,7 +103,7 @@ fn read(files: &TlsFiles) -> Result<Known> {
         config.dangerous().with_custom_certificate_verifier(verifier)
     };
     let Some((cert, key)) = &files.shown else {
-        return Ok(Known { config: Arc::new(config.with_no_client_auth()), shown: Vec::new() });
+        return Ok(TlsSettings { config: Arc::new(config.with_no_client_auth()), shown: Vec::new() });
     };
     let shown = certificates("cert", cert, "our certificate")?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| {
@@ -121,7 +121,7 @@ fn read(files: &TlsFiles) -> Result<Known> {
         )),
         other => bad("key", key, &other, "the private key of our certificate"),
     })?;
-    Ok(Known { config: Arc::new(config), shown })
+    Ok(TlsSettings { config: Arc::new(config), shown })
 }
 
 /// What a server says against the certificate that we show, or against our showing none; none if that is not the matter.
@@ -202,9 +202,9 @@ impl ServerCertVerifier for Pinned {
 
 /// Whether a certificate was refused for nothing but that it is a CA's.
 pub(crate) fn is_ca(error: &rustls::Error) -> bool {
-    // rustls has no name for it, but carries that of the library below.
+    // rustls has no name for it, but carries the error of the library below.
     let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else { return false };
-    format!("{inner:?}").contains("CaUsedAsEndEntity")
+    inner.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use super::deadline::SLICE;
-use super::dial::{Connection, not_redis};
+use super::open::{Connection, not_redis};
 use super::stream::Stream;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error};
-use crate::call::resp::{self, Parser, ReplyLimit, Value};
+use crate::call::resp::{self, Parser, Reply, ReplyLimit};
 
 /// A connection with its buffers.
 pub(crate) struct Wire {
@@ -78,7 +78,7 @@ impl Wire {
         timeout: Duration,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> std::result::Result<Value, Broken> {
+    ) -> std::result::Result<Reply, Broken> {
         self.out.clear();
         let (replicas, ms) = (replicas.to_string(), patience.as_millis().to_string());
         resp::command(&mut self.out, &[b"WAIT", replicas.as_bytes(), ms.as_bytes()]);
@@ -92,7 +92,7 @@ impl Wire {
         limit: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> std::result::Result<Value, Broken> {
+    ) -> std::result::Result<Reply, Broken> {
         self.send(deadline, server, interrupted)?;
         self.receive(deadline, limit, server, interrupted)
     }
@@ -140,7 +140,7 @@ impl Wire {
         limit: ReplyLimit,
         server: &Server,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> std::result::Result<Value, Broken> {
+    ) -> std::result::Result<Reply, Broken> {
         // Of several replies one read may have brought more than the first.
         if let Some(reply) = self.next(limit, server)? {
             return Ok(reply);
@@ -179,7 +179,7 @@ impl Wire {
     }
 
     /// The next reply, if it is here whole.
-    fn next(&mut self, limit: ReplyLimit, server: &Server) -> std::result::Result<Option<Value>, Broken> {
+    fn next(&mut self, limit: ReplyLimit, server: &Server) -> std::result::Result<Option<Reply>, Broken> {
         let garbage = |found: &str| Broken::Failed(Failure::Unknown(not_redis(server, found)));
         self.parser.next_reply(limit).map_err(|error| garbage(&error.found))
     }

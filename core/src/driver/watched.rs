@@ -25,9 +25,9 @@ pub enum Change {
 
 /// What the loop watches now.
 #[derive(Default)]
-pub(super) struct Watched(Vec<Socket>);
+pub(super) struct WatchedSockets(Vec<Socket>);
 
-impl Watched {
+impl WatchedSockets {
     /// Takes what shall be watched, and returns what the loop must be told, in this order: a new socket may have the
     /// descriptor of one that has gone.
     pub fn update(&mut self, sockets: impl Iterator<Item = Socket> + Clone) -> Vec<Change> {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_loop_is_told_of_changes_only_and_first_of_what_has_gone() {
-        let mut watched = Watched::default();
+        let mut watched = WatchedSockets::default();
         let (read, write) =
             (Change::Watch { descriptor: 5, writing: false }, Change::Watch { descriptor: 5, writing: true });
         let (unread, unwrite) =

@@ -32,7 +32,7 @@ const CALM: u32 = 32;
 
 /// Takes the calls of one loop, and sends each the better way.
 pub struct Ways {
-    link: LoopLink<Mark>,
+    link: LoopLink<LoopCall>,
     /// By the numbers of their engines.
     clients: HashMap<u64, Traffic>,
     /// What was answered beside the link.
@@ -40,7 +40,7 @@ pub struct Ways {
 }
 
 /// A call on the loop.
-struct Mark {
+struct LoopCall {
     id: u64,
     client: u64,
     /// Whether others wait for its answer before they go the other way.
@@ -53,7 +53,7 @@ struct Traffic {
     on_loop: usize,
     on_thread: Arc<AtomicUsize>,
     /// What waits to go the other way, and until when at most.
-    held: Vec<Held>,
+    held: Vec<DelayedCall>,
     held_until: Instant,
     /// How many batches in a row were small.
     calm: u32,
@@ -61,7 +61,7 @@ struct Traffic {
     counters: Vec<(Arc<dyn Sink>, Arc<dyn Sink>)>,
 }
 
-struct Held {
+struct DelayedCall {
     id: u64,
     exchange: Exchange,
     sink: Arc<dyn Sink>,
@@ -156,7 +156,7 @@ impl Ways {
             if session.endpoint.is_memory() || session.is_closed() {
                 for (id, mut exchange) in same {
                     let step = exchange.start();
-                    self.link.submit_started(step, exchange, Mark { id, client: 0, counts: false });
+                    self.link.submit_started(step, exchange, LoopCall { id, client: 0, counts: false });
                 }
                 continue;
             }
@@ -166,7 +166,11 @@ impl Ways {
             if traffic.held.is_empty() {
                 traffic.held_until = Instant::now() + session.timeout / 4;
             }
-            traffic.held.extend(same.into_iter().map(|(id, exchange)| Held { id, exchange, sink: sink.clone() }));
+            traffic.held.extend(same.into_iter().map(|(id, exchange)| DelayedCall {
+                id,
+                exchange,
+                sink: sink.clone(),
+            }));
             if traffic.is_free() {
                 self.go(client);
             }
@@ -179,11 +183,11 @@ impl Ways {
         let Some(traffic) = self.clients.get_mut(&client) else { return };
         let held = std::mem::take(&mut traffic.held);
         if !traffic.by_thread {
-            for Held { id, mut exchange, .. } in held {
+            for DelayedCall { id, mut exchange, .. } in held {
                 let counts = !exchange.waits();
                 traffic.on_loop += usize::from(counts);
                 let step = exchange.start();
-                self.link.submit_started(step, exchange, Mark { id, client, counts });
+                self.link.submit_started(step, exchange, LoopCall { id, client, counts });
             }
             return;
         }
@@ -318,7 +322,7 @@ impl Ways {
         }
     }
 
-    fn answered(&mut self, mark: &Mark) {
+    fn answered(&mut self, mark: &LoopCall) {
         if mark.counts
             && let Some(traffic) = self.clients.get_mut(&mark.client)
         {

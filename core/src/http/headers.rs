@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Told, is_blocked, name_of, seconds};
-use crate::base::decimal::decimal;
+use super::{HttpDecisions, is_blocked, name_of, seconds};
 use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Error, Result, shown};
 
@@ -54,18 +53,18 @@ impl Decision {
     ///
     /// When nobody counted (`on_error`), nothing is told about what remains.
     pub fn headers(&self, options: &HeaderOptions) -> Vec<(&'static str, String)> {
-        headers(&Told::one(self), options)
+        headers(&HttpDecisions::one(self), options)
     }
 }
 
 impl CombinedDecision {
     /// As [`Decision::headers`], about all keys.
     pub fn headers(&self, options: &HeaderOptions) -> Vec<(&'static str, String)> {
-        Told::several(self).map(|told| headers(&told, options)).unwrap_or_default()
+        HttpDecisions::several(self).map(|told| headers(&told, options)).unwrap_or_default()
     }
 }
 
-fn headers(told: &Told<'_>, options: &HeaderOptions) -> Vec<(&'static str, String)> {
+fn headers(told: &HttpDecisions<'_>, options: &HeaderOptions) -> Vec<(&'static str, String)> {
     let mut fields = Vec::with_capacity(6);
     match options.syntax {
         HeaderSyntax::Draft11 => draft_11(told, &mut fields),
@@ -86,7 +85,7 @@ fn headers(told: &Told<'_>, options: &HeaderOptions) -> Vec<(&'static str, Strin
 }
 
 /// The one place that knows this syntax.
-fn draft_11(told: &Told<'_>, fields: &mut Vec<(&'static str, String)>) {
+fn draft_11(told: &HttpDecisions<'_>, fields: &mut Vec<(&'static str, String)>) {
     let (mut policy, mut limit) = (String::with_capacity(64), String::with_capacity(64));
     for (decision, rule) in told.rules() {
         let name = sf_string(&name_of(decision, rule));
@@ -111,7 +110,7 @@ fn item(list: &mut String, name: &str, parameters: [(char, u64); 2]) {
     list.push_str(name);
     for (key, value) in parameters {
         list.extend([';', key, '=']);
-        list.extend(decimal(value.min(MOST), &mut [0; 20]).iter().map(|digit| char::from(*digit)));
+        list.push_str(itoa::Buffer::new().format(value.min(MOST)));
     }
 }
 

@@ -9,12 +9,12 @@ pub use headers::{HeaderOptions, HeaderSyntax};
 pub use problem::Problem;
 
 use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
-use crate::rules::algorithm::Algorithm;
-use crate::rules::policy::Rule;
+use crate::limiter::algorithm::Algorithm;
+use crate::limiter::policy::Rule;
 
 /// One or several decisions about one request.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct HttpDecisions<'a> {
     allowed: bool,
     retry_after: Option<u64>,
     source: Source,
@@ -23,9 +23,9 @@ struct Told<'a> {
     binding: &'a Decision,
 }
 
-impl<'a> Told<'a> {
-    fn one(decision: &'a Decision) -> Told<'a> {
-        Told {
+impl<'a> HttpDecisions<'a> {
+    fn one(decision: &'a Decision) -> HttpDecisions<'a> {
+        HttpDecisions {
             allowed: decision.allowed,
             retry_after: decision.retry_after,
             source: decision.source,
@@ -35,8 +35,8 @@ impl<'a> Told<'a> {
     }
 
     /// None if there is no decision in it.
-    fn several(combined: &'a CombinedDecision) -> Option<Told<'a>> {
-        Some(Told {
+    fn several(combined: &'a CombinedDecision) -> Option<HttpDecisions<'a>> {
+        Some(HttpDecisions {
             allowed: combined.allowed,
             retry_after: combined.retry_after,
             source: combined.source,

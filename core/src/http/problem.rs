@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Told, is_blocked, name_of};
+use super::{HttpDecisions, is_blocked, name_of};
 use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
 use crate::base::error::{Error, Result};
 
@@ -83,7 +83,7 @@ impl Decision {
     /// # Errors
     /// `invalid_argument` if the call was allowed.
     pub fn problem(&self) -> Result<Problem> {
-        problem(&Told::one(self))
+        problem(&HttpDecisions::one(self))
     }
 }
 
@@ -93,7 +93,7 @@ impl CombinedDecision {
     /// # Errors
     /// `invalid_argument` if the call was allowed.
     pub fn problem(&self) -> Result<Problem> {
-        Told::several(self).map_or_else(|| Err(no_problem()), |told| problem(&told))
+        HttpDecisions::several(self).map_or_else(|| Err(no_problem()), |told| problem(&told))
     }
 }
 
@@ -101,7 +101,7 @@ fn no_problem() -> Error {
     Error::invalid("the call was allowed, so there is no problem: ask for one only if allowed is false")
 }
 
-fn problem(told: &Told<'_>) -> Result<Problem> {
+fn problem(told: &HttpDecisions<'_>) -> Result<Problem> {
     if told.allowed {
         return Err(no_problem());
     }

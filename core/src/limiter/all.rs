@@ -1,21 +1,21 @@
-//! One call about several keys, all or none: twin of `scripts/limit/{all,charge}.lua`.
+//! One call about several keys, all or none: twin of `script/{all,charge}.lua`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::denied::Recall;
 use super::request_memory::{Expected, RequestMemory};
-use super::scripts::{Scripts, of_several};
-use super::spec::{Spec, described};
-use super::state::State;
+use super::script::{Scripts, of_several};
+use super::spec::{LimiterSpec, described};
+use super::state::KeyState;
 use crate::base::decision::{CombinedDecision, Decision, Source};
 use crate::call::known::Lesson;
 use crate::call::prelude::*;
-use crate::denials::Frees;
+use crate::limiter::denials::Frees;
 
 /// One of the charges.
-pub(super) struct Part {
-    pub spec: Arc<Spec>,
+pub(super) struct CombinedCharge {
+    pub spec: Arc<LimiterSpec>,
     /// The whole Redis key.
     pub key: Vec<u8>,
     pub cost: u64,
@@ -25,7 +25,7 @@ pub(super) struct Part {
 
 pub(super) struct CombinedCall {
     /// In the order of their keys, so that the same charges in another order are the same call.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CombinedCharge>,
     /// Where the caller has each.
     pub places: Vec<usize>,
     memory: Option<RequestMemory>,
@@ -39,7 +39,7 @@ pub(super) struct CombinedCall {
 impl CombinedCall {
     /// Describes the call: limiters' specs, whole Redis keys and costs.
     pub fn new(
-        charges: Vec<(Arc<Spec>, Vec<u8>, u64)>,
+        charges: Vec<(Arc<LimiterSpec>, Vec<u8>, u64)>,
         memory: Option<RequestMemory>,
         recalls: Vec<Option<Recall>>,
     ) -> CombinedCall {
@@ -49,7 +49,7 @@ impl CombinedCall {
         let print = memory.as_ref().map_or(0, |_| print(&charges));
         let policies: Vec<&Arc<Scripts>> = charges.iter().map(|(spec, ..)| &spec.scripts).collect();
         let (script, forms_of) = of_several(&policies, memory.is_some());
-        let part = |((spec, key, cost), form)| Part { spec, key, cost, form };
+        let part = |((spec, key, cost), form)| CombinedCharge { spec, key, cost, form };
         CombinedCall {
             parts: charges.into_iter().zip(forms_of).map(part).collect(),
             places,
@@ -109,7 +109,7 @@ impl Operation for CombinedCall {
         }
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         if let Some(memory) = &self.memory
             && let Some(reply) = memory.recall(space, now, &self.remembered())?
         {
@@ -117,16 +117,16 @@ impl Operation for CombinedCall {
         }
         let mut states = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            states.push(State::load(&part.spec.policy, space, &part.key, now)?);
+            states.push(KeyState::load(&part.spec.policy, space, &part.key, now)?);
         }
-        let denied = |(part, state): (&Part, &State)| part.spec.enforce && !state.decide(space, part.cost);
+        let denied = |(part, state): (&CombinedCharge, &KeyState)| part.spec.enforce && !state.decide(space, part.cost);
         let charged = !self.parts.iter().zip(&states).any(denied);
-        let mut reply = vec![Value::Int(1), Value::Int(now as i64)];
-        reply.extend(self.memory.as_ref().map(|_| Value::Int(self.print as i64)));
+        let mut reply = vec![Reply::Int(1), Reply::Int(now as i64)];
+        reply.extend(self.memory.as_ref().map(|_| Reply::Int(self.print as i64)));
         for (part, state) in self.parts.iter().zip(states) {
             let fields = state.charge_with(space, part.cost, charged).split_off(2);
             match &self.memory {
-                Some(_) => reply.extend(State::describe(&part.spec.policy, &fields, part.cost)),
+                Some(_) => reply.extend(KeyState::describe(&part.spec.policy, &fields, part.cost)),
                 None => reply.extend(fields),
             }
         }
@@ -136,13 +136,13 @@ impl Operation for CombinedCall {
         Ok(reply)
     }
 
-    fn decode(&self, mut fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, mut fields: &[Reply], source: Source) -> Result<Answer> {
         if self.memory.is_some() {
             if unsigned(fields, 0)? != self.print {
                 let message = "request_id was already used for other charges: use another id for another request";
                 return Err(Error::invalid(message));
             }
-            let specs: Vec<&Spec> = self.parts.iter().map(|part| &*part.spec).collect();
+            let specs: Vec<&LimiterSpec> = self.parts.iter().map(|part| &*part.spec).collect();
             return Ok(self.combined(described(&fields[1..], &specs, source)?, source));
         }
         if fields.len() != self.field_count() {
@@ -157,10 +157,10 @@ impl Operation for CombinedCall {
         Ok(self.combined(decisions, source))
     }
 
-    fn tells(&self, fields: &[Value], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+    fn tells(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
         // In front of what is remembered stands what it is about.
         let mut fields = Some(if self.memory.is_some() { fields.get(1..).unwrap_or_default() } else { fields });
-        for Part { spec, key, .. } in &self.parts {
+        for CombinedCharge { spec, key, .. } in &self.parts {
             let learn = |lesson: Lesson<'_>| learn(key, lesson);
             fields = fields.and_then(|fields| match &self.memory {
                 Some(_) => spec.tells_described(fields, learn),
@@ -185,7 +185,7 @@ impl Operation for CombinedCall {
     }
 
     fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
-        let decision = |part: &Part| part.spec.fallback(part.cost, source, retry_after);
+        let decision = |part: &CombinedCharge| part.spec.fallback(part.cost, source, retry_after);
         let decisions = self.parts.iter().map(decision).collect();
         Some(self.combined(decisions, source))
     }
@@ -199,13 +199,13 @@ impl Operation for CombinedCall {
     }
 
     fn describe(&self) -> String {
-        let part = |part: &Part| format!("\"{}\"", part.spec.shown_key(&part.key));
+        let part = |part: &CombinedCharge| format!("\"{}\"", part.spec.shown_key(&part.key));
         format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
     }
 }
 
 /// A number that other keys do not have: 52 bits of a hash of all of them.
-fn print(charges: &[(Arc<Spec>, Vec<u8>, u64)]) -> u64 {
+fn print(charges: &[(Arc<LimiterSpec>, Vec<u8>, u64)]) -> u64 {
     let mut hash = sha1_smol::Sha1::new();
     for (_, key, _) in charges {
         hash.update(&(key.len() as u64).to_le_bytes());

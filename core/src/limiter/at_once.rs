@@ -1,21 +1,19 @@
 //! Decisions that this process makes without a call, on its caller's thread.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::call::{LimiterCall, Verb};
+use super::prefetch::KNOWN;
 use super::{Limiter, check_cost};
 use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::operation::Operation;
-use crate::denials;
-use crate::memory::store::Decided;
+use crate::limiter::denials;
+use crate::limiter::policy::Rule;
+use crate::memory::store::ValueAccess;
 use crate::op::{Op, Unsure};
-use crate::rules::policy::Rule;
 use crate::session::exchange::Exchange;
-
-/// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
-pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether a limiter on Redis may be [answered at once](Limiter::consume_at_once): a look that costs next to nothing.
 pub fn may_know() -> bool {
@@ -192,8 +190,8 @@ impl Limiter {
             })
         })?;
         Ok(then(match decided {
-            Decided::Quickly(said) => spec.decided_in_place(rules, said, cost),
-            Decided::Slowly(decision) => *decision,
+            ValueAccess::Quickly(said) => spec.decided_in_place(rules, said, cost),
+            ValueAccess::Slowly(decision) => *decision,
         }))
     }
 }

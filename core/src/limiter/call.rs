@@ -1,21 +1,21 @@
-//! One call about one key: twin of a transition in `scripts/limit/`.
+//! One call about one key: twin of a transition in `script/`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::denied::Recall;
 use super::holds::{ID_SIZE, Unsettled};
-use super::lease::Leasing;
+use super::prefetch::PrefetchCall;
 use super::request_memory::{Expected, RequestMemory};
-use super::scripts::Transition;
-use super::spec::{Spec, described};
-use super::state::State;
+use super::script::Transition;
+use super::spec::{LimiterSpec, described};
+use super::state::KeyState;
 use crate::base::decision::{Decision, Source};
 use crate::base::error::shown;
 use crate::call::known::Lesson;
 use crate::call::prelude::*;
 use crate::call::resp;
-use crate::denials::Frees;
+use crate::limiter::denials::Frees;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
@@ -56,7 +56,7 @@ impl Verb {
 }
 
 pub(super) struct LimiterCall {
-    pub spec: Arc<Spec>,
+    pub spec: Arc<LimiterSpec>,
     pub verb: Verb,
     /// The whole Redis key.
     pub key: Vec<u8>,
@@ -67,7 +67,7 @@ pub(super) struct LimiterCall {
     /// What it has to do with remembered denials.
     pub recall: Option<Recall>,
     /// What it has to do with permits that are held here, if anything.
-    pub leasing: Option<Leasing>,
+    pub leasing: Option<PrefetchCall>,
 }
 
 impl LimiterCall {
@@ -108,7 +108,7 @@ impl LimiterCall {
 
     /// How much it takes for others.
     fn more(&self) -> u64 {
-        self.leasing.as_ref().map_or(0, Leasing::more)
+        self.leasing.as_ref().map_or(0, PrefetchCall::more)
     }
 
     fn shown_key(&self) -> String {
@@ -168,18 +168,18 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         if self.verb == Verb::Reset {
             let existed = space.get(&self.key)?.is_some();
             space.delete(&self.key);
-            return Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(i64::from(existed))]);
+            return Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(i64::from(existed))]);
         }
         if let Some(memory) = &self.memory
             && let Some(reply) = memory.recall(space, now, &self.remembered())?
         {
             return Ok(reply);
         }
-        let state = State::load(&self.spec.policy, space, &self.key, now)?;
+        let state = KeyState::load(&self.spec.policy, space, &self.key, now)?;
         let amount = self.asked();
         let done = match self.verb {
             Verb::Refund => state.give_back(space, amount),
@@ -191,7 +191,7 @@ impl Operation for LimiterCall {
             Verb::Consume | Verb::Require | Verb::Reset => state.consume(space, amount, false),
         };
         let Some(memory) = &self.memory else { return Ok(done.reply) };
-        let described = State::describe(&self.spec.policy, &done.reply[2..], self.cost());
+        let described = KeyState::describe(&self.spec.policy, &done.reply[2..], self.cost());
         let reply = [&done.reply[..2], &described].concat();
         if done.charged {
             memory.remember(space, &reply, now);
@@ -199,7 +199,7 @@ impl Operation for LimiterCall {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         let last = || unsigned(fields, fields.len().wrapping_sub(1));
         let expected = self.spec.field_count();
         match self.verb {
@@ -226,7 +226,7 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn tells(&self, fields: &[Value], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+    fn tells(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
         let mut learn = |lesson: Lesson<'_>| learn(&self.key, lesson);
         match (self.verb, &self.memory) {
             (Verb::Reset, _) => learn(Lesson::Reset),
@@ -269,7 +269,7 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn take(&self, fields: &mut [Value], source: Source) -> Result<Answer> {
+    fn take(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
         let answer = self.decode(fields, source)?;
         self.took(&answer, source);
         Ok(answer)

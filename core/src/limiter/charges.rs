@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::client::Options;
     use crate::limiter::LimiterOptions;
-    use crate::rules::policy::Policy;
+    use crate::limiter::policy::Policy;
 
     #[test]
     fn a_key_given_twice_is_refused_with_what_to_do() {

@@ -1,13 +1,13 @@
 //! The stored form of a state: the names of its rules, what each of them counted, and which rule of now takes what over.
-//! Twin of `scripts/limit/{migrate,decode,match,rearrange}.lua`.
+//! Twin of `script/{migrate,decode,match,rearrange}.lua`.
 
 use std::cmp::Reverse;
 
-use super::holds::{Holds, Layout};
+use super::holds::{HoldLayout, Holds};
 use crate::call::lua::EXACT;
-use crate::rules::algorithm::log::{ENTRY, Entries, Log, WRAP};
-use crate::rules::algorithm::{Algorithm, Definition, End, Kept, Logged, Words};
-use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
+use crate::limiter::algorithm::log::{ENTRY, Entries, Log, WRAP};
+use crate::limiter::algorithm::{Algorithm, Definition, End, Logged, StoredRule, Words};
+use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
 pub(super) const BLOCK: u8 = 0;
@@ -37,13 +37,13 @@ pub(super) fn name_size(definition: &Definition) -> usize {
 pub(super) fn heading(policy: &Policy) -> Vec<u8> {
     let mut heading = MAGIC.to_vec();
     heading.push(policy.rules().len() as u8);
-    policy.rules().iter().for_each(|rule| heading.extend_from_slice(&Name::of(rule).bytes(false)));
+    policy.rules().iter().for_each(|rule| heading.extend_from_slice(&StoredName::of(rule).bytes(false)));
     heading
 }
 
 /// What a rule says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Name {
+struct StoredName {
     algorithm: Algorithm,
     limit: u64,
     period: u64,
@@ -51,9 +51,14 @@ struct Name {
     capacity: u64,
 }
 
-impl Name {
-    fn of(rule: &Rule) -> Name {
-        Name { algorithm: rule.algorithm(), limit: rule.limit(), period: rule.period(), capacity: rule.capacity() }
+impl StoredName {
+    fn of(rule: &Rule) -> StoredName {
+        StoredName {
+            algorithm: rule.algorithm(),
+            limit: rule.limit(),
+            period: rule.period(),
+            capacity: rule.capacity(),
+        }
     }
 
     fn definition(&self) -> &'static Definition {
@@ -88,14 +93,14 @@ impl Name {
         let (own, other) = (self.rate(), rule.rate());
         let alike = !self.definition().has_capacity() || own.limit == other.limit && self.capacity == rule.capacity();
         let windows = self.algorithm == rule.algorithm() && !self.definition().has_log();
-        *self == Name::of(rule) || windows && own.period == other.period && alike
+        *self == StoredName::of(rule) || windows && own.period == other.period && alike
     }
 }
 
 /// What was counted for one rule.
 #[derive(Clone, Copy)]
 pub(super) struct Record {
-    name: Name,
+    name: StoredName,
     words: Words,
     /// When it has nothing to say any more, which a TTL may have told already.
     stop: u64,
@@ -116,7 +121,7 @@ impl Record {
     pub fn settle(&mut self, now: u64, log: Option<&Log>) -> bool {
         let End { at, back, copied } = match self.name.definition().ends {
             Some(ends) => {
-                let kept = Kept { rate: self.name.rate(), capacity: self.name.capacity };
+                let kept = StoredRule { rate: self.name.rate(), capacity: self.name.capacity };
                 ends(&kept, &mut self.words, now)
             }
             None => {
@@ -237,7 +242,7 @@ impl Others {
     /// Those with a log: what is done with their words, which are charged with those of this policy, and limit and period.
     pub fn logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words, u64, u64)> {
         self.records.iter_mut().filter_map(|record| {
-            let (logged, Name { limit, period, .. }) = (record.logged()?, record.name);
+            let (logged, StoredName { limit, period, .. }) = (record.logged()?, record.name);
             Some((logged, &mut record.words, limit, period))
         })
     }
@@ -260,7 +265,7 @@ pub(super) fn place(policy: &Policy, records: &mut [Record], log_end: u64, now: 
         for (rule, place) in rules.iter().zip(&mut placed).filter(|(_, place)| place.is_none()) {
             let definition = rule.algorithm().definition();
             let fits = |(s, record): &(usize, &Record)| match pass {
-                1 => record.name == Name::of(rule) && !named[*s],
+                1 => record.name == StoredName::of(rule) && !named[*s],
                 2 => record.name.counts_as(rule),
                 _ => {
                     let alike = record.name.algorithm == rule.algorithm() && !definition.has_log();
@@ -285,7 +290,7 @@ pub(super) fn place(policy: &Policy, records: &mut [Record], log_end: u64, now: 
 
 /// What a state begins with: the names of its rules, then of those that are kept for other policies.
 pub(super) fn names(policy: &Policy, placed: &[Placed], others: &Others) -> Vec<u8> {
-    let own = policy.rules().iter().zip(placed).map(|(rule, place)| Name::of(rule).bytes(place.given));
+    let own = policy.rules().iter().zip(placed).map(|(rule, place)| StoredName::of(rule).bytes(place.given));
     own.chain(others.names()).flatten().collect()
 }
 
@@ -303,12 +308,12 @@ pub(super) fn others(policy: &Policy, records: &[Record]) -> Others {
 }
 
 /// Where the rules' shares of a hold are, before and now.
-pub(super) fn layout(policy: &Policy, placed: &[Placed], records: &[Record], others: &Others) -> Layout {
+pub(super) fn layout(policy: &Policy, placed: &[Placed], records: &[Record], others: &Others) -> HoldLayout {
     let is_bucket = Definition::has_capacity;
     let own = policy.rules().iter().zip(placed);
     let own = own.map(|(rule, place)| (place.source, is_bucket(rule.algorithm().definition())));
     let carried = others.sources.iter().map(|s| (Some(*s), is_bucket(records[*s].name.definition())));
-    Layout {
+    HoldLayout {
         before: records.iter().map(|record| is_bucket(record.name.definition())).collect(),
         now: own.chain(carried).collect(),
     }
@@ -329,7 +334,7 @@ impl Reader<'_> {
     }
 
     /// What a rule says, and whether a rule of another policy began with its count.
-    fn name(&mut self) -> Option<(Name, bool)> {
+    fn name(&mut self) -> Option<(StoredName, bool)> {
         let id = self.byte()?;
         let (algorithm, given) = (Algorithm::by_id(id % GIVEN)?, id >= GIVEN);
         if given && algorithm.definition().has_log() {
@@ -345,7 +350,7 @@ impl Reader<'_> {
         let [limit, period, capacity] = numbers;
         let capacity = if algorithm.definition().has_capacity() { capacity } else { limit };
         let sound = [limit, capacity].iter().all(|n| (1..=MAX_LIMIT).contains(n)) && (1..=MAX_PERIOD).contains(&period);
-        sound.then_some((Name { algorithm, limit, period, capacity }, given))
+        sound.then_some((StoredName { algorithm, limit, period, capacity }, given))
     }
 
     fn numbers<const N: usize>(&mut self) -> Option<[u64; N]> {
@@ -384,7 +389,7 @@ pub(super) fn parse(value: &[u8], heading: &[u8], with_log: bool) -> Option<Pars
     let text = &value[..value.len().min(PREFIX)];
     let mut reader = Reader { whole: value, text, position: MAGIC.len() };
     let count = reader.byte().filter(|count| (1..=MOST).contains(count))?;
-    let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<(Name, bool)>>>()?;
+    let names = (0..count).map(|_| reader.name()).collect::<Option<Vec<(StoredName, bool)>>>()?;
     let (mut parsed, mut blocked) = (Parsed::default(), false);
     for (name, given) in names {
         let mut words = Words::default();

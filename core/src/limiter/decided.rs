@@ -10,14 +10,14 @@ use std::borrow::Cow;
 
 use super::all::CombinedCall;
 use super::call::{LimiterCall, Verb};
-use super::spec::Spec;
+use super::spec::LimiterSpec;
 use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Code, Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
 use crate::reports::Whose;
 
-impl Spec {
+impl LimiterSpec {
     /// A call about this key, which is only asked for where it is needed, was decided so, or could not be.
     #[inline]
     pub fn decided<'k>(&self, key: impl Fn() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {

@@ -6,12 +6,12 @@ mod tests;
 use std::time::Duration;
 
 use super::Limiter;
-use super::spec::Spec;
+use super::spec::LimiterSpec;
 use crate::base::clock::boot_micros;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::key;
-use crate::denials::{self, Denial, Frees, MOST_RULES, Mark, Place, RuleNumbers, Shelf};
-use crate::rules::policy::{Policy, Rule};
+use crate::limiter::denials::{self, Denial, DenialPlace, DenialVersion, Frees, MOST_RULES, RuleNumbers, Shelf};
+use crate::limiter::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// Where denials of such a limiter are remembered.
@@ -27,11 +27,11 @@ pub(super) fn shelf(session: &Session, server: &str, stem: &[u8], policy: &Polic
 /// What one call about one key knows of it.
 pub(super) struct Recall {
     shelf: Shelf,
-    place: Place,
+    place: DenialPlace,
     /// For how many microseconds a denial holds at most; 0 if none is looked for, nor remembered.
     most: u64,
     /// From when it was last sent.
-    mark: Option<Mark>,
+    mark: Option<DenialVersion>,
 }
 
 impl Recall {
@@ -67,7 +67,7 @@ impl Recall {
     }
 
     /// The denial that is known without asking.
-    pub fn denied(&self, spec: &Spec, cost: u64) -> Option<Decision> {
+    pub fn denied(&self, spec: &LimiterSpec, cost: u64) -> Option<Decision> {
         denied(&self.shelf, self.place, spec, cost, self.most, |decision| decision)
     }
 }
@@ -76,8 +76,8 @@ impl Recall {
 #[inline]
 fn denied<T>(
     shelf: &Shelf,
-    place: Place,
-    spec: &Spec,
+    place: DenialPlace,
+    spec: &LimiterSpec,
     cost: u64,
     most: u64,
     then: impl FnOnce(Decision) -> T,
@@ -90,7 +90,7 @@ fn denied<T>(
 
 /// What Redis said so many microseconds ago, of a cost that may be higher now; none if only Redis can say it.
 #[inline(always)]
-fn decision(spec: &Spec, cost: u64, denial: &Denial, age: u64) -> Option<Decision> {
+fn decision(spec: &LimiterSpec, cost: u64, denial: &Denial, age: u64) -> Option<Decision> {
     let left = |time: u64| time.saturating_sub(age);
     let rules = spec.policy.rules();
     if denial.rule_count != rules.len() {
@@ -148,7 +148,7 @@ fn now() -> u64 {
     boot_micros()
 }
 
-impl Spec {
+impl LimiterSpec {
     /// What has to be told when something is given back to this Redis key: what was denied may be admitted then.
     pub fn recall_given_back(&self, redis_key: &[u8]) -> Option<Recall> {
         let shelf = self.shelf?;

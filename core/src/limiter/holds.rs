@@ -1,4 +1,4 @@
-//! Amounts held by reservations: twin of the holds in `scripts/limit/{rearrange,expire,reserve,settle}.lua`.
+//! Amounts held by reservations: twin of the holds in `script/{rearrange,expire,reserve,settle}.lua`.
 //!
 //! Stored behind the records as a record 251 (the earliest and the latest end, the latest beginning, which rules count any,
 //! how many), then for each hold 53 bytes: id, beginning, end, amount, what is owed to rules of another policy, a byte that
@@ -6,8 +6,8 @@
 //! again.
 
 use crate::call::lua::EXACT;
-use crate::rules::algorithm::{Charged, Filled};
-use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD};
+use crate::limiter::algorithm::{Filled, RefundedCharge};
+use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD};
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;
@@ -51,7 +51,7 @@ impl Unsettled {
 
 /// One reservation's amount.
 #[derive(Clone, Copy)]
-pub(super) struct Hold {
+pub(super) struct ReservedAmount {
     pub id: [u8; ID_SIZE],
     pub since: u64,
     pub stop: u64,
@@ -63,16 +63,16 @@ pub(super) struct Hold {
     pub counted: u32,
 }
 
-impl Hold {
+impl ReservedAmount {
     /// None if the numbers make no sense.
-    fn read(bytes: &[u8]) -> Option<Hold> {
+    fn read(bytes: &[u8]) -> Option<ReservedAmount> {
         let (id, rest) = bytes.split_first_chunk::<ID_SIZE>()?;
         let (numbers, rest) = rest.split_first_chunk::<32>()?;
         let number = |i: usize| numbers[8 * i..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let (state, rest) = rest.split_first()?;
         let counted = u32::from_le_bytes(*rest.first_chunk()?);
         let (since, stop, amount, owed) = (number(0), number(1), number(2), number(3));
-        let hold = Hold { id: *id, since, stop, amount, owed, state: *state, counted };
+        let hold = ReservedAmount { id: *id, since, stop, amount, owed, state: *state, counted };
         let sound =
             stop < EXACT && since <= stop && stop - since <= MAX_PERIOD && amount <= MAX_LIMIT && owed <= MAX_LIMIT;
         sound.then_some(hold)
@@ -101,13 +101,13 @@ pub(super) struct Return {
 }
 
 impl Return {
-    fn new(hold: &Hold, amount: u64, bytes: &[u8]) -> Return {
+    fn new(hold: &ReservedAmount, amount: u64, bytes: &[u8]) -> Return {
         Return { amount, counted: hold.counted, since: hold.since, filled: bytes[SIZE..].to_vec() }
     }
 
     /// What is known of the charge, of the bucket with this number.
-    pub fn charged(&self, bucket: usize) -> Charged {
-        Charged { since: self.since, filled: Some(filled(&self.filled, bucket)) }
+    pub fn charged(&self, bucket: usize) -> RefundedCharge {
+        RefundedCharge { since: self.since, filled: Some(filled(&self.filled, bucket)) }
     }
 }
 
@@ -118,14 +118,14 @@ fn filled(bytes: &[u8], bucket: usize) -> Filled {
 }
 
 /// Where the rules' shares of a hold are.
-pub(super) struct Layout {
+pub(super) struct HoldLayout {
     /// Of each rule in the value, whether it is a bucket.
     pub before: Vec<bool>,
     /// Of each rule from now on: which it was there, and whether it is a bucket.
     pub now: Vec<(Option<usize>, bool)>,
 }
 
-impl Layout {
+impl HoldLayout {
     fn is_same(&self) -> bool {
         self.before.len() == self.now.len() && self.now.iter().enumerate().all(|(n, (source, _))| *source == Some(n))
     }
@@ -141,7 +141,7 @@ pub(super) fn all_rules(count: usize) -> u32 {
 }
 
 /// What a settlement changes.
-pub(super) enum Settlement {
+pub(super) enum SettlementChange {
     /// There is no such hold any more.
     Gone,
     /// It was settled before; whether with the same amount.
@@ -182,7 +182,7 @@ impl Holds {
     }
 
     /// Each rule keeps its share, of the first `own` of which this policy takes care.
-    pub fn arrange(&mut self, layout: &Layout, own: usize) {
+    pub fn arrange(&mut self, layout: &HoldLayout, own: usize) {
         (self.all, self.own) = (all_rules(layout.now.len()), all_rules(own));
         let size = self.size();
         self.buckets = layout.buckets();
@@ -229,8 +229,8 @@ impl Holds {
     }
 
     /// All of them, as they stand there.
-    pub fn listed(&self) -> impl Iterator<Item = Hold> {
-        self.bytes.chunks_exact(self.size()).filter_map(Hold::read)
+    pub fn listed(&self) -> impl Iterator<Item = ReservedAmount> {
+        self.bytes.chunks_exact(self.size()).filter_map(ReservedAmount::read)
     }
 
     /// Until when a hold has to be remembered.
@@ -256,7 +256,7 @@ impl Holds {
         let old = std::mem::replace(self, empty);
         let mut returned = Vec::new();
         for bytes in old.bytes.chunks_exact(old.size()) {
-            let Some(mut hold) = Hold::read(bytes) else { continue };
+            let Some(mut hold) = ReservedAmount::read(bytes) else { continue };
             hold.counted &= self.all & !over;
             if hold.since > now {
                 (hold.since, hold.stop) = (now, now + hold.stop - hold.since);
@@ -301,7 +301,7 @@ impl Holds {
     }
 
     /// Adds one that all rules of this policy count, whose buckets will have filled it again then.
-    pub fn add(&mut self, hold: &Hold, filled: &[Filled]) {
+    pub fn add(&mut self, hold: &ReservedAmount, filled: &[Filled]) {
         self.earliest = if self.is_empty() { hold.stop } else { self.earliest.min(hold.stop) };
         self.latest = self.latest.max(hold.stop);
         self.newest = self.newest.max(hold.since);
@@ -315,16 +315,18 @@ impl Holds {
     }
 
     /// Settles the hold of this id with its actual amount.
-    pub fn settle(&mut self, id: &[u8; ID_SIZE], actual: u64, now: u64) -> Settlement {
+    pub fn settle(&mut self, id: &[u8; ID_SIZE], actual: u64, now: u64) -> SettlementChange {
         let size = self.size();
         for bytes in self.bytes.chunks_exact_mut(size) {
-            let Some(mut hold) = Hold::read(bytes).filter(|hold| hold.id == *id && hold.stop > now) else { continue };
+            let Some(mut hold) = ReservedAmount::read(bytes).filter(|hold| hold.id == *id && hold.stop > now) else {
+                continue;
+            };
             if hold.state == SETTLED {
-                return Settlement::Before(hold.amount == actual);
+                return SettlementChange::Before(hold.amount == actual);
             }
             let settlement = match hold.amount.checked_sub(actual) {
-                Some(less) => Settlement::Less(Return::new(&hold, less, bytes)),
-                None => Settlement::More(actual - hold.amount),
+                Some(less) => SettlementChange::Less(Return::new(&hold, less, bytes)),
+                None => SettlementChange::More(actual - hold.amount),
             };
             hold.counted &= self.all & !self.own;
             hold.owed = if hold.counted > 0 { hold.amount.saturating_sub(actual) } else { 0 };
@@ -336,6 +338,6 @@ impl Holds {
             bytes[..SIZE].copy_from_slice(&hold.bytes());
             return settlement;
         }
-        Settlement::Gone
+        SettlementChange::Gone
     }
 }

@@ -1,15 +1,15 @@
-//! Charging a state where it lies, for `memory://`: what [`State`](super::state::State) does with one that is nothing but the
+//! Charging a state where it lies, for `memory://`: what [`KeyState`](super::state::KeyState) does with one that is nothing but the
 //! words of the policy's own rules, as nearly all are. Whatever else there is (a log, a block, holds, rules of another
 //! policy, a clock that went back, a value that is not ours) is left to it.
 
 use super::codec::put_numbers;
-use super::spec::{Spec, said};
+use super::spec::{LimiterSpec, said};
 use super::state::milliseconds;
 use crate::base::decision::{Decision, Source};
 use crate::call::lua::EXACT;
+use crate::limiter::algorithm::{Moment, Words};
+use crate::limiter::policy::{Policy, Rule};
 use crate::memory::store::InPlace;
-use crate::rules::algorithm::{Moment, Words};
-use crate::rules::policy::{Policy, Rule};
 
 /// The most rules that are decided so.
 const MOST_IN_PLACE: usize = 4;
@@ -23,7 +23,7 @@ pub(super) fn fits(policy: &Policy) -> bool {
 /// What a rule says of a call: its wait, what is left, and when it is as new.
 pub(super) type Said = (Option<u64>, u64, u64);
 
-impl Spec {
+impl LimiterSpec {
     /// Charges `cost` to the state in `value` if all rules admit it, or only looks; none if that takes more than the value.
     /// The compiler knows how many rules there are.
     #[inline(always)]

@@ -3,17 +3,17 @@
 //! It is looked at and never stored: what is counted here has its own windows, and Redis' next answer takes the place of
 //! its last one. Where nothing is known, as in `memory://`, all of this is what the state says.
 
-use super::state::State;
+use super::state::KeyState;
 use crate::call::known::{KnownUse, RuleName};
 use crate::call::space::Space;
-use crate::rules::policy::Rule;
+use crate::limiter::policy::Rule;
 
 /// What distinguishes a rule from others.
 pub(super) fn rule_name(rule: &Rule) -> RuleName {
     [u64::from(rule.algorithm().definition().id), rule.limit(), rule.period(), rule.capacity()]
 }
 
-impl State<'_> {
+impl KeyState<'_> {
     /// How much of a rule Redis counted.
     fn known<'k>(&self, space: &'k dyn Space, i: usize) -> Option<KnownUse<'k>> {
         let (known, now) = space.known(self.key)?;

@@ -3,74 +3,20 @@
 //! A call that finds none asks for more than its own cost. If Redis denies that, it asks again for its cost alone: so it
 //! is decided as if there were no leases, and nothing of what is denied stays charged.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Limiter;
-use super::at_once::KNOWN;
 use super::call::{LimiterCall, Verb};
-use super::spec::Spec;
+use super::spec::LimiterSpec;
 use crate::base::decision::{Decision, Source};
 use crate::base::error::{Error, Result};
 use crate::base::key;
 use crate::call::answer::Answer;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
+use crate::limiter::purse::{Leftover, PurseOwner, PurseTurn, Taking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::purse::{Leftover, Owner, Taking, Turn};
-
-/// How many permits a limiter takes at once at most.
-pub(super) struct Lease {
-    /// As given; 0 if each call asks.
-    pub most: u64,
-    /// Whether it takes any: what is in memory has nothing to save.
-    takes: bool,
-}
-
-impl Lease {
-    pub fn new(most: u64, in_memory: bool) -> Lease {
-        let takes = most > 0 && !in_memory;
-        KNOWN.fetch_add(usize::from(takes), Ordering::Relaxed);
-        Lease { most, takes }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        KNOWN.fetch_sub(usize::from(self.takes), Ordering::Relaxed);
-    }
-}
-
-/// What a call about a key has to do with the permits that its process holds.
-pub(super) struct Leasing {
-    session: Arc<Session>,
-    at: Mutex<Progress>,
-}
-
-#[derive(Default)]
-struct Progress {
-    taking: Taking,
-    /// Whether Redis has denied what it asked for beside its cost: then it asks for its cost alone.
-    alone: bool,
-    /// Whether more is given back than is known to have been consumed here.
-    over: bool,
-}
-
-impl Leasing {
-    pub fn new(session: &Arc<Session>) -> Leasing {
-        Leasing { session: session.clone(), at: Mutex::default() }
-    }
-
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.at.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How much is asked for beside the cost.
-    pub fn more(&self) -> u64 {
-        self.progress().taking.more
-    }
-}
 
 /// Checks how many permits a limiter of this policy may take at once.
 pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
@@ -93,7 +39,7 @@ pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
     Ok(())
 }
 
-impl Spec {
+impl LimiterSpec {
     /// How long permits that were taken now may be spent.
     fn lease_life(&self, told: &Decision) -> u64 {
         let lives = self.policy.rules().iter().zip(&told.rules).map(|(rule, told)| {
@@ -104,8 +50,8 @@ impl Spec {
     }
 
     /// Whether permits were taken by the same policy.
-    fn owns(&self, owner: &Owner) -> bool {
-        let other = owner.downcast_ref::<Spec>();
+    fn owns(&self, owner: &PurseOwner) -> bool {
+        let other = owner.downcast_ref::<LimiterSpec>();
         other.is_some_and(|other| std::ptr::eq(self, other) || self.policy_args == other.policy_args)
     }
 
@@ -142,15 +88,15 @@ impl LimiterCall {
             Verb::Consume | Verb::Require => {
                 purses.failed(&self.key, progress.taking);
                 progress.taking = Taking::default();
-                let owns = |owner: &Owner| self.spec.owns(owner);
+                let owns = |owner: &PurseOwner| self.spec.owns(owner);
                 if std::mem::take(&mut progress.alone) {
                     return purses.spend(&self.key, owns, self.amount, now).map(Answer::new);
                 }
                 let patience = leasing.session.timeout.as_micros() as u64;
-                let owner = || -> Owner { self.spec.clone() };
+                let owner = || -> PurseOwner { self.spec.clone() };
                 match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
-                    Turn::Spent(decision) => return Some(Answer::new(decision)),
-                    Turn::Ask(taking) => progress.taking = taking,
+                    PurseTurn::Spent(decision) => return Some(Answer::new(decision)),
+                    PurseTurn::Ask(taking) => progress.taking = taking,
                 }
             }
             Verb::Reset | Verb::Block => purses.drop_key(&self.key),
@@ -216,7 +162,7 @@ impl Drop for LimiterCall {
 /// that is over.
 pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchange> {
     let time = left.end.checked_sub(session.steady_time()).filter(|time| *time > 0)?;
-    let spec = left.owner.downcast::<Spec>().ok()?;
+    let spec = left.owner.downcast::<LimiterSpec>().ok()?;
     let (recall, verb) = (spec.recall_given_back(&left.key), Verb::Refund);
     let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };
     Some(Exchange::new(session.clone(), Box::new(refund), None).within(Duration::from_micros(time)).parting())

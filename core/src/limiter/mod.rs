@@ -1,23 +1,27 @@
 //! A limiter: a named policy, asked about keys.
 
+pub(crate) mod algorithm;
 mod all;
 mod at_once;
 mod call;
 mod charges;
 mod codec;
-mod compose;
 mod decided;
+pub(crate) mod denials;
 mod denied;
 mod holds;
 mod in_place;
 mod known;
 mod lease;
-mod looped;
+pub(crate) mod limiter_cache;
 mod names;
+pub(crate) mod policy;
+mod prefetch;
+pub(crate) mod purse;
 mod replay;
 mod request_memory;
 mod reservation;
-mod scripts;
+mod script;
 mod spec;
 mod state;
 mod stored;
@@ -32,23 +36,23 @@ use crate::base::key;
 use crate::call::answer::AnswerValue;
 use crate::call::resp;
 use crate::client::Client;
+use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 use crate::metrics::DecisionCounters;
 use crate::op::Op;
-use crate::rules::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
 pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use charges::{Charge, MAX_CHARGES};
 pub use holds::Unsettled;
 pub(crate) use lease::give_back;
-use lease::{Lease, Leasing};
 use names::Named;
 pub use names::{has_limiter_warning, limiter_warning};
+use prefetch::{Prefetch, PrefetchCall};
 pub use replay::{Replay, Replayed};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
-use scripts::Scripts;
-pub(crate) use scripts::scripts;
-use spec::Spec;
+use script::Scripts;
+pub(crate) use script::scripts;
+use spec::LimiterSpec;
 pub use stored::{StoredHold, StoredLimiter};
 
 /// The largest cost of a call, 2^52.
@@ -94,7 +98,7 @@ impl Default for LimiterOptions {
 #[derive(Clone)]
 pub struct Limiter {
     client: Client,
-    spec: Arc<Spec>,
+    spec: Arc<LimiterSpec>,
 }
 
 impl Limiter {
@@ -127,7 +131,7 @@ impl Limiter {
         let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
         let stem_of_keys = stem("limit");
         let server = client.session.endpoint.identity();
-        let spec = Spec {
+        let spec = LimiterSpec {
             shelf: denied::shelf(&client.session, &server, &stem_of_keys, &policy),
             name: name.into(),
             named: Named::note((&server, &stem_of_keys, name), (&policy, &policy_args), place),
@@ -140,7 +144,7 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
-            lease: Lease::new(options.lease.unwrap_or(0), client.is_in_memory()),
+            lease: Prefetch::new(options.lease.unwrap_or(0), client.is_in_memory()),
             policy_args,
             policy_arg_count,
             heading,
@@ -346,7 +350,7 @@ impl Limiter {
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };
-        let leasing = concerns_leases.then(|| Leasing::new(&self.client.session));
+        let leasing = concerns_leases.then(|| PrefetchCall::new(&self.client.session));
         LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing }
     }
 

@@ -20,7 +20,7 @@ use crate::base::append_list::AppendList;
 use crate::base::error::shown;
 use crate::base::fork::ForkCell;
 use crate::base::hash::half;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
 
 const MOST_NAMES: usize = 16_384;
 const MOST_POLICIES: usize = 8;
@@ -36,11 +36,11 @@ const OF_KEY: u64 = 4;
 const PRINT_BITS: u32 = 20;
 
 /// One name of limiters, at one server, with one prefix and scope.
-pub(super) struct Name {
+pub(super) struct LimiterName {
     id: u64,
     name: Box<str>,
     state: AtomicU8,
-    policies: AppendList<Made>,
+    policies: AppendList<MadePolicy>,
 }
 
 /// All its limiters have one policy; they have several; that was warned of.
@@ -49,7 +49,7 @@ const SEVERAL: u8 = 1;
 const WARNED: u8 = 2;
 
 /// A policy, and where the first limiter with it was made.
-struct Made {
+struct MadePolicy {
     print: u64,
     policy: Box<str>,
     place: Option<Box<str>>,
@@ -58,12 +58,12 @@ struct Made {
 /// The name and policy of one limiter.
 #[derive(Clone, Copy)]
 pub(super) struct Named {
-    name: &'static Name,
+    name: &'static LimiterName,
     print: u64,
 }
 
 /// All names, by their hash.
-static NAMES: [AppendList<Name>; 1_024] = [const { AppendList::new() }; 1_024];
+static NAMES: [AppendList<LimiterName>; 1_024] = [const { AppendList::new() }; 1_024];
 static NAME_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 impl Named {
@@ -81,7 +81,7 @@ impl Named {
         let name = match found {
             Some(name) => name,
             None if NAME_COUNT.fetch_add(1, Ordering::Relaxed) < MOST_NAMES => {
-                list.push(Name { id, name: name.into(), state: AtomicU8::new(ONE), policies: AppendList::new() })
+                list.push(LimiterName { id, name: name.into(), state: AtomicU8::new(ONE), policies: AppendList::new() })
             }
             None => {
                 NAME_COUNT.store(MOST_NAMES, Ordering::Relaxed);
@@ -93,7 +93,7 @@ impl Named {
             return Some(named);
         }
         if name.policies.iter().count() < MOST_POLICIES {
-            name.policies.push(Made { print, policy: policy.to_string().into(), place: place().map(Into::into) });
+            name.policies.push(MadePolicy { print, policy: policy.to_string().into(), place: place().map(Into::into) });
         }
         if name.policies.iter().any(|made| made.print != print) {
             let _ = name.state.compare_exchange(ONE, SEVERAL, Ordering::Relaxed, Ordering::Relaxed);
@@ -146,16 +146,16 @@ impl Named {
 }
 
 /// A key that was charged: under which policy, and until when that counts.
-struct Charged {
+struct ChargedKey {
     /// The hash of name and key, combined with `by` so that halves of two writers do not look like a whole.
     check: AtomicU64,
     /// Milliseconds, and the bits of the policy.
     by: AtomicU64,
 }
 
-static CHARGED: [Charged; KEYS] = [const { Charged { check: AtomicU64::new(0), by: AtomicU64::new(0) } }; KEYS];
+static CHARGED: [ChargedKey; KEYS] = [const { ChargedKey { check: AtomicU64::new(0), by: AtomicU64::new(0) } }; KEYS];
 
-impl Charged {
+impl ChargedKey {
     fn get(&self, hash: u64) -> Option<(u64, u64)> {
         let (check, by) = (self.check.load(Ordering::Relaxed), self.by.load(Ordering::Relaxed));
         (check ^ by == hash).then_some((by & ((1 << PRINT_BITS) - 1), by >> PRINT_BITS))

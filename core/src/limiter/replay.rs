@@ -1,11 +1,11 @@
 //! Policies in a time of the caller's own, for simulations: what `memory://` would decide if its clock said so.
 
-use super::state::State;
+use super::state::KeyState;
 use crate::base::error::Result;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::call::space::{Object, Planted, Space};
-use crate::rules::algorithm::{Definition, Moment, Words};
-use crate::rules::policy::{Policy, Rule};
+use crate::limiter::algorithm::{Definition, Moment, Words};
+use crate::limiter::policy::{Policy, Rule};
 
 /// Decides by one policy for keys that are numbered from 0 on, at times that the caller tells.
 ///
@@ -29,7 +29,7 @@ pub struct Replay {
     /// How many of them a key has; 0 if a rule has a log.
     width: usize,
     /// The stored values of all keys, if a rule has a log.
-    values: Vec<Kept>,
+    values: Vec<ReplayKey>,
 }
 
 /// What a [`Replay`] decided.
@@ -66,7 +66,7 @@ impl Replay {
     /// How many bytes all keys take.
     pub fn size(&self) -> usize {
         let values: usize = self.values.iter().map(|kept| kept.0.as_ref().map_or(0, Vec::capacity)).sum();
-        self.words.capacity() * size_of::<u64>() + self.values.capacity() * size_of::<Kept>() + values
+        self.words.capacity() * size_of::<u64>() + self.values.capacity() * size_of::<ReplayKey>() + values
     }
 
     /// Charges a key `cost` (up to [`MAX_COST`](crate::MAX_COST)) at `now`, in microseconds since the epoch, if all rules admit
@@ -89,16 +89,16 @@ impl Replay {
     /// As the stores do it, with their form of a value.
     fn consume_logged(&mut self, key: usize, now: u64, cost: u64) -> Replayed {
         if self.values.len() <= key {
-            self.values.resize_with(key + 1, Kept::default);
+            self.values.resize_with(key + 1, ReplayKey::default);
         }
         let kept = &mut self.values[key];
         // Nothing but our own is ever kept, so it can always be read.
-        let Ok(state) = State::load(&self.policy, kept, &[], now) else {
+        let Ok(state) = KeyState::load(&self.policy, kept, &[], now) else {
             return Replayed { allowed: false, retry_after: None, remaining: 0, binds: 0 };
         };
         let reply = state.consume(kept, cost, false).reply;
         let number = |at: usize| match reply.get(at) {
-            Some(Value::Int(number)) => u64::try_from(*number).ok(),
+            Some(Reply::Int(number)) => u64::try_from(*number).ok(),
             _ => None,
         };
         // Behind `1, now, healed, block` each rule has three: wait, remaining, reset.
@@ -126,8 +126,8 @@ fn one(rule: &Rule, kept: &mut [u64], now: u64, cost: u64) -> Replayed {
 
 /// All or none.
 fn several(rules: &[Rule], kept: &mut [u64], now: u64, cost: u64) -> Replayed {
-    let (at, mut all) = (Moment::plain(now), [Words::default(); crate::rules::policy::MAX_RULES]);
-    let mut waits = [None; crate::rules::policy::MAX_RULES];
+    let (at, mut all) = (Moment::plain(now), [Words::default(); crate::limiter::policy::MAX_RULES]);
+    let mut waits = [None; crate::limiter::policy::MAX_RULES];
     let (mut stored, mut back, mut allowed) = (&kept[..], false, true);
     for (i, rule) in rules.iter().enumerate() {
         let (words, rest) = stored.split_at(of(rule).words.len());
@@ -169,9 +169,9 @@ fn combined(rules: impl Iterator<Item = (Option<u64>, u64)>) -> Replayed {
 
 /// The value of one key, the only one that there is.
 #[derive(Default)]
-struct Kept(Option<Vec<u8>>);
+struct ReplayKey(Option<Vec<u8>>);
 
-impl Space for Kept {
+impl Space for ReplayKey {
     fn get(&self, _key: &[u8]) -> Result<Option<&[u8]>> {
         Ok(self.0.as_deref())
     }

@@ -1,13 +1,13 @@
-//! What is remembered of a request that was charged: twin of `scripts/limit/{recall,remember}.lua`.
+//! What is remembered of a request that was charged: twin of `script/{recall,remember}.lua`.
 
 use super::MAX_CHARGES;
 use super::state::milliseconds;
 use crate::base::error::Result;
 use crate::call::lua::EXACT;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::call::space::Space;
 use crate::client::MAX_REQUEST_MEMORY;
-use crate::rules::policy::MAX_RULES;
+use crate::limiter::policy::MAX_RULES;
 
 const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.
@@ -35,7 +35,7 @@ pub(super) struct Expected {
 impl RequestMemory {
     /// The first answer, if it is remembered still. What is not of this form is as nothing; what ends later than any memory
     /// can ends as if it were of now.
-    pub fn recall(&self, space: &mut dyn Space, now: u64, expected: &Expected) -> Result<Option<Vec<Value>>> {
+    pub fn recall(&self, space: &mut dyn Space, now: u64, expected: &Expected) -> Result<Option<Vec<Reply>>> {
         let Some(kept) = space.get(&self.key)?.and_then(|value| value.strip_prefix(MAGIC)) else { return Ok(None) };
         let ([until, fields @ ..], []) = kept.as_chunks::<8>() else { return Ok(None) };
         let until = u64::from_le_bytes(*until);
@@ -43,7 +43,7 @@ impl RequestMemory {
         if until <= now || until > MOST as u64 || !expected.fits(&fields) {
             return Ok(None);
         }
-        let reply = [1, now as i64].into_iter().chain(fields).map(Value::Int).collect();
+        let reply = [1, now as i64].into_iter().chain(fields).map(Reply::Int).collect();
         if until > now + MAX_REQUEST_MEMORY.as_micros() as u64 {
             let value = [MAGIC, &(now + self.length).to_le_bytes(), &kept[8..]].concat();
             space.set(&self.key, value, milliseconds(self.length));
@@ -52,11 +52,11 @@ impl RequestMemory {
     }
 
     /// Remembers a reply of numbers.
-    pub fn remember(&self, space: &mut dyn Space, reply: &[Value], now: u64) {
+    pub fn remember(&self, space: &mut dyn Space, reply: &[Reply], now: u64) {
         let mut value = MAGIC.to_vec();
         value.extend_from_slice(&(now + self.length).to_le_bytes());
         for field in &reply[2..] {
-            let Value::Int(n) = field else { continue };
+            let Reply::Int(n) = field else { continue };
             value.extend_from_slice(&n.to_le_bytes());
         }
         space.set(&self.key, value, milliseconds(self.length));

@@ -3,22 +3,22 @@
 use std::sync::{Arc, Weak};
 
 use super::known::rule_name;
-use super::lease::Lease;
 use super::names::Named;
-use super::scripts::Scripts;
+use super::prefetch::Prefetch;
+use super::script::Scripts;
 use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
 use crate::base::error::{Error, Result, shown, span};
-use crate::call::known::{Lesson, Told};
+use crate::call::known::{Lesson, RuleUsage};
 use crate::call::operation::{odd_reply, unsigned};
-use crate::call::resp::Value;
-use crate::denials::Shelf;
+use crate::call::resp::Reply;
+use crate::limiter::denials::Shelf;
+use crate::limiter::policy::{Policy, Rule};
 use crate::metrics::DecisionCounters;
 use crate::reports::Reporter;
-use crate::rules::policy::{Policy, Rule};
 use crate::session::Session;
 
 /// What every call of one limiter has in common.
-pub(super) struct Spec {
+pub(super) struct LimiterSpec {
     pub name: Arc<str>,
     /// Its name among those of this process; none if there are too many.
     pub named: Option<Named>,
@@ -35,7 +35,7 @@ pub(super) struct Spec {
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
     /// How many permits are taken at once.
-    pub lease: Lease,
+    pub lease: Prefetch,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.
@@ -51,7 +51,7 @@ pub(super) struct Spec {
     pub in_place: bool,
 }
 
-impl Spec {
+impl LimiterSpec {
     /// How many fields of a reply one decision takes.
     pub fn field_count(&self) -> usize {
         2 + 3 * self.policy.rules().len()
@@ -61,7 +61,7 @@ impl Spec {
     /// there are for each rule: the last three are its wait, what is left, and when it is as new.
     pub fn tells(
         &self,
-        fields: &[Value],
+        fields: &[Reply],
         stride: usize,
         replayed: bool,
         mut learn: impl FnMut(Lesson<'_>),
@@ -70,7 +70,7 @@ impl Spec {
         let all = fields.get(2..2 + stride * rules.len())?.chunks(stride);
         let mut told = all.zip(rules).filter_map(|(fields, rule)| {
             let (remaining, reset_after) = (unsigned(fields, stride - 2).ok()?, unsigned(fields, stride - 1).ok()?);
-            Some(Told {
+            Some(RuleUsage {
                 rule: rule_name(rule),
                 used: rule.capacity().saturating_sub(remaining),
                 reset_after,
@@ -81,21 +81,21 @@ impl Spec {
         Some(())
     }
 
-    /// As [`tells`](Spec::tells), of what may be the remembered answer to an earlier request, by the policy of then. Returns the
+    /// As [`tells`](LimiterSpec::tells), of what may be the remembered answer to an earlier request, by the policy of then. Returns the
     /// fields behind it.
-    pub fn tells_described<'f>(&self, fields: &'f [Value], learn: impl FnMut(Lesson<'_>)) -> Option<&'f [Value]> {
+    pub fn tells_described<'f>(&self, fields: &'f [Reply], learn: impl FnMut(Lesson<'_>)) -> Option<&'f [Reply]> {
         let rules = self.policy.rules();
         let count = unsigned(fields, 0).ok()? as usize;
         let end = count.checked_mul(4)?.checked_add(4)?;
         let (own, others) = (fields.get(2..end)?, fields.get(end..)?);
-        let is_of = |(rule, fields): (&Rule, &[Value])| unsigned(fields, 0).is_ok_and(|limit| limit == rule.capacity());
+        let is_of = |(rule, fields): (&Rule, &[Reply])| unsigned(fields, 0).is_ok_and(|limit| limit == rule.capacity());
         if count == rules.len() && rules.iter().zip(own[2..].chunks(4)).all(is_of) {
             self.tells(own, 4, true, learn);
         }
         Some(others)
     }
 
-    pub fn decision(&self, fields: &[Value], cost: u64, source: Source) -> Result<Decision> {
+    pub fn decision(&self, fields: &[Reply], cost: u64, source: Source) -> Result<Decision> {
         let rules = self.policy.rules().iter().zip(fields[2..].chunks(3));
         let decided =
             rules.map(|(rule, fields)| of_rule(rule, rule.capacity(), fields)).collect::<Result<RuleDecisions>>()?;
@@ -148,8 +148,8 @@ impl Spec {
 }
 
 /// What one rule says: its wait, what is left, and when it is as new.
-fn of_rule(rule: &Rule, limit: u64, fields: &[Value]) -> Result<RuleDecision> {
-    let retry_after = if fields.first() == Some(&Value::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
+fn of_rule(rule: &Rule, limit: u64, fields: &[Reply]) -> Result<RuleDecision> {
+    let retry_after = if fields.first() == Some(&Reply::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
     Ok(said(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
 }
 
@@ -175,7 +175,7 @@ pub(super) fn said(
 }
 
 /// The decisions of a reply to a request with an id, which may be older than the policies of now.
-pub(super) fn described(mut fields: &[Value], of: &[&Spec], source: Source) -> Result<Vec<Decision>> {
+pub(super) fn described(mut fields: &[Reply], of: &[&LimiterSpec], source: Source) -> Result<Vec<Decision>> {
     let mut decisions = Vec::with_capacity(of.len());
     while !fields.is_empty() {
         let (count, cost) = (unsigned(fields, 0)? as usize, unsigned(fields, 1)?);
@@ -190,7 +190,7 @@ pub(super) fn described(mut fields: &[Value], of: &[&Spec], source: Source) -> R
         };
         // The rules of now, as far as there are any: those of then were not written down.
         let known = |at: usize| spec.policy.rules().get(at).or(spec.policy.rules().last()).ok_or_else(odd);
-        let rule = |(at, rule): (usize, &[Value])| of_rule(known(at)?, unsigned(rule, 0)?, &rule[1..]);
+        let rule = |(at, rule): (usize, &[Reply])| of_rule(known(at)?, unsigned(rule, 0)?, &rule[1..]);
         let rules = rules.chunks(4).enumerate().map(rule).collect::<Result<RuleDecisions>>()?;
         let enforce = spec.enforce;
         decisions.push(Decision::combine(&spec.name, rules, block_left, cost, healed, source).enforced(enforce));

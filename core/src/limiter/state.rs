@@ -1,4 +1,4 @@
-//! The state of a limiter's key: twin of `scripts/limit/{load,migrate,collapse,expire,finish,save_log,carry_log}.lua`.
+//! The state of a limiter's key: twin of `script/{load,migrate,collapse,expire,finish,save_log,carry_log}.lua`.
 //!
 //! Value: `QL`, a version byte, how many rules, their names (`id, limit, period`, and of a bucket its capacity), then what
 //! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
@@ -9,12 +9,12 @@ use super::holds::{Holds, Return};
 use crate::base::error::Result;
 use crate::call::known::share;
 use crate::call::space::Space;
-use crate::rules::algorithm::log::{ENTRY, Entries, Log};
-use crate::rules::algorithm::{Bucket, Charged, Definition, Filled, Logged, Moment, Words};
-use crate::rules::policy::{Policy, Rate, Rule};
+use crate::limiter::algorithm::log::{ENTRY, Entries, Log};
+use crate::limiter::algorithm::{Bucket, Definition, Filled, Logged, Moment, RefundedCharge, Words};
+use crate::limiter::policy::{Policy, Rate, Rule};
 
 /// A key's state, brought to `now`.
-pub(super) struct State<'a> {
+pub(super) struct KeyState<'a> {
     pub policy: &'a Policy,
     pub key: &'a [u8],
     pub now: u64,
@@ -43,8 +43,8 @@ fn of(rule: &Rule) -> &'static Definition {
     rule.algorithm().definition()
 }
 
-impl<'a> State<'a> {
-    pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<State<'a>> {
+impl<'a> KeyState<'a> {
+    pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<KeyState<'a>> {
         let with_log = policy.rules().iter().any(|rule| of(rule).has_log());
         let value = space.get(key)?.filter(|value| !value.is_empty());
         let parsed = value.map(|value| codec::parse(value, &codec::heading(policy), with_log));
@@ -65,7 +65,7 @@ impl<'a> State<'a> {
         let placed = codec::place(policy, &mut parsed.records, log.next, now);
         let others = codec::others(policy, &parsed.records);
         let layout = codec::layout(policy, &placed, &parsed.records, &others);
-        let mut state = State {
+        let mut state = KeyState {
             policy,
             key,
             now,
@@ -187,7 +187,7 @@ impl<'a> State<'a> {
 
     /// Gives back an amount to every rule.
     pub fn refund(&mut self, space: &dyn Space, amount: u64) {
-        let charged = Charged { since: self.now, filled: None };
+        let charged = RefundedCharge { since: self.now, filled: None };
         let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
             (of(rule).refund)(rule, words, &moment, amount, &charged);

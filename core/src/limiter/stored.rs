@@ -3,11 +3,11 @@
 use super::codec;
 use super::holds::{Holds, SETTLED, Unsettled};
 use super::spec::said;
-use super::state::State;
+use super::state::KeyState;
 use crate::base::decision::RuleDecision;
 use crate::base::error::Result;
 use crate::call::space::{Object, Planted, Space};
-use crate::rules::policy::{MAX_RULES, Policy, Rule};
+use crate::limiter::policy::{MAX_RULES, Policy, Rule};
 
 /// What a value says about a limiter's key. Durations are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl StoredLimiter {
     /// Adds what a policy that is counted there says.
     fn ask(&mut self, policy: Policy, value: &[u8], now: u64) -> Option<()> {
         let space = OneValue(value);
-        let state = State::load(&policy, &space, b"", now).ok().filter(|state| !state.foreign)?;
+        let state = KeyState::load(&policy, &space, b"", now).ok().filter(|state| !state.foreign)?;
         let waits = state.waits(&space, 1);
         for (at, (rule, wait)) in policy.rules().iter().zip(waits).enumerate() {
             let (left, reset_after) = (state.remaining(&space, at), state.reset_after(&space, at));

@@ -1,26 +1,26 @@
-//! What is done with the state of a key: twins of the transitions in `scripts/limit/`.
+//! What is done with the state of a key: twins of the transitions in `script/`.
 
-use super::holds::{Hold, ID_SIZE, Settlement, Unsettled, all_rules};
-use super::state::State;
+use super::holds::{ID_SIZE, ReservedAmount, SettlementChange, Unsettled, all_rules};
+use super::state::KeyState;
 use crate::call::operation::int;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::call::space::Space;
-use crate::rules::policy::Policy;
+use crate::limiter::policy::Policy;
 
 /// A transition's reply, and whether it charged or gave back anything.
 pub(super) struct Done {
-    pub reply: Vec<Value>,
+    pub reply: Vec<Reply>,
     pub charged: bool,
 }
 
-impl State<'_> {
+impl KeyState<'_> {
     /// Writes if there is reason to, and replies as `finish.lua` does.
-    fn finish(&mut self, space: &mut dyn Space, write: bool, waits: &[Option<u64>]) -> Vec<Value> {
+    fn finish(&mut self, space: &mut dyn Space, write: bool, waits: &[Option<u64>]) -> Vec<Reply> {
         let healed = u64::from(write && self.foreign);
-        let mut reply = vec![Value::Int(1), int(self.now), int(healed), int(self.blocked_for(space))];
+        let mut reply = vec![Reply::Int(1), int(self.now), int(healed), int(self.blocked_for(space))];
         for (i, wait) in waits.iter().enumerate() {
             let most = if write { u64::MAX } else { self.most(i) };
-            reply.push(wait.map_or(Value::Int(-1), |wait| int(wait.min(most))));
+            reply.push(wait.map_or(Reply::Int(-1), |wait| int(wait.min(most))));
             reply.push(int(self.left(space, i)));
             reply.push(int(self.as_new_after(space, i).min(most)));
         }
@@ -31,7 +31,7 @@ impl State<'_> {
     }
 
     /// The fields of a reply, said so that they need no policy to be read: twin of `describe.lua`.
-    pub fn describe(policy: &Policy, fields: &[Value], cost: u64) -> Vec<Value> {
+    pub fn describe(policy: &Policy, fields: &[Reply], cost: u64) -> Vec<Reply> {
         let rules = policy.rules();
         let mut described = vec![int(rules.len() as u64), int(cost), fields[0].clone(), fields[1].clone()];
         for (rule, numbers) in rules.iter().zip(fields[2..].chunks(3)) {
@@ -50,8 +50,8 @@ impl State<'_> {
         self.admits(space, &self.waits_for(space, cost))
     }
 
-    /// Charges a cost that [`decide`](State::decide) was asked about, if it is admitted and `all` are.
-    pub fn charge_with(mut self, space: &mut dyn Space, cost: u64, all: bool) -> Vec<Value> {
+    /// Charges a cost that [`decide`](KeyState::decide) was asked about, if it is admitted and `all` are.
+    pub fn charge_with(mut self, space: &mut dyn Space, cost: u64, all: bool) -> Vec<Reply> {
         let waits = self.waits_for(space, cost);
         let charged = all && self.admits(space, &waits);
         if charged {
@@ -109,7 +109,7 @@ impl State<'_> {
             self.charge(space, cost);
             let (since, stop) = (self.now, self.now + length);
             let (filled, counted) = (self.filled(), all_rules(self.rule_count()));
-            let hold = Hold { id, since, stop, amount: cost, owed: 0, state: unsettled as u8, counted };
+            let hold = ReservedAmount { id, since, stop, amount: cost, owed: 0, state: unsettled as u8, counted };
             self.holds.add(&hold, &filled);
         }
         Done { reply: self.finish(space, charged || self.dirty, &waits), charged }
@@ -117,15 +117,15 @@ impl State<'_> {
 
     pub fn settle(mut self, space: &mut dyn Space, id: &[u8; ID_SIZE], actual: u64) -> Done {
         let (settled, write) = match self.holds.settle(id, actual, self.now) {
-            Settlement::Gone => (false, false),
-            Settlement::Before(same) => (same, false),
-            Settlement::Less(hold) => {
+            SettlementChange::Gone => (false, false),
+            SettlementChange::Before(same) => (same, false),
+            SettlementChange::Less(hold) => {
                 if hold.amount > 0 {
                     self.give(space, &hold);
                 }
                 (true, true)
             }
-            Settlement::More(cost) => {
+            SettlementChange::More(cost) => {
                 self.charge(space, cost);
                 (true, true)
             }

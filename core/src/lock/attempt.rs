@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Inner;
-use super::held::Held;
+use super::held::HeldLock;
 use super::spec::describe_holder;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
 use crate::call::answer::Answer;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
+use crate::lock::lease_table::{Acquire, AcquireOutcome, AttemptId, Grant, PATIENCE, QueueMode};
 use crate::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
 use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Grant, Id, Outcome, PATIENCE, Queue};
 
 /// How long one rests whose grant too few replicas have, before they are asked again.
 const UNTIL_REPLICAS: Duration = Duration::from_millis(100);
@@ -24,9 +24,9 @@ pub(super) const SHORT_HOLD: Duration = Duration::from_millis(100);
 const APART: Duration = Duration::from_millis(20);
 
 /// What follows from an answer.
-pub(crate) enum Next {
+pub(crate) enum AttemptStep {
     /// The lock is held.
-    Held(Arc<Held>),
+    Held(Arc<HeldLock>),
     /// Subscribe, then ask again.
     Listen,
     /// Rest until a hint comes or this moment, then ask again.
@@ -40,14 +40,14 @@ pub(crate) enum Next {
 /// One attempt, under an id of its own. Its handle can make no other while it lives.
 pub(crate) struct Attempt {
     pub lock: Arc<Inner>,
-    pub id: Id,
+    pub id: AttemptId,
     /// Which of the handle's attempts it is.
     pub number: u64,
     began: Instant,
     /// When waiting ends.
     pub until: Instant,
     /// Where hints for it are heard, if anywhere.
-    ear: Option<Ear>,
+    ear: Option<HintChannel>,
     /// Whether it has tried to listen elsewhere since it rested.
     moved: bool,
     who: Arc<[u8]>,
@@ -120,7 +120,7 @@ impl Attempt {
     }
 
     /// Where hints for it will be heard from now on, if anywhere.
-    pub fn listen_at(&mut self, ear: Option<Ear>) {
+    pub fn listen_at(&mut self, ear: Option<HintChannel>) {
         self.ear = ear;
     }
 
@@ -131,7 +131,7 @@ impl Attempt {
     }
 
     /// Whether hints for it are said there first.
-    pub fn is_near(&self, ear: Ear) -> bool {
+    pub fn is_near(&self, ear: HintChannel) -> bool {
         self.lock.spec.session.is_near(self.slot(), ear)
     }
 
@@ -159,14 +159,14 @@ impl Attempt {
     }
 
     /// The next question, in place of the holder `instead_of` if that one passes the lock on.
-    pub fn ask(&mut self, instead_of: Option<Id>) -> Acquire {
+    pub fn ask(&mut self, instead_of: Option<AttemptId>) -> Acquire {
         let question = self.ask_once();
         let spec = &self.lock.spec;
         let can_wait = self.waits() && (self.ear.is_some() || self.is_in_memory());
         let queue = match (can_wait, spec.in_order()) {
-            (false, _) => Queue::No,
-            (true, false) => Queue::Hint,
-            (true, true) => Queue::Order,
+            (false, _) => QueueMode::No,
+            (true, false) => QueueMode::Hint,
+            (true, true) => QueueMode::Order,
         };
         self.left |= can_wait;
         Acquire { queue, channel: self.ear.map(|ear| ear.channel).unwrap_or_default(), instead_of, ..question }
@@ -196,13 +196,13 @@ impl Attempt {
     }
 
     /// Reads the answer to the last question.
-    pub fn on_answer(&mut self, answer: Result<Answer>) -> Next {
+    pub fn on_answer(&mut self, answer: Result<Answer>) -> AttemptStep {
         let next = self.read(answer);
         self.result = match &next {
-            Next::Held(_) => Some(AcquisitionResult::Acquired),
-            Next::Refused => Some(AcquisitionResult::Refused),
-            Next::Failed(error) => failure(error),
-            Next::Listen | Next::Rest(_) => None,
+            AttemptStep::Held(_) => Some(AcquisitionResult::Acquired),
+            AttemptStep::Refused => Some(AcquisitionResult::Refused),
+            AttemptStep::Failed(error) => failure(error),
+            AttemptStep::Listen | AttemptStep::Rest(_) => None,
         };
         next
     }
@@ -216,66 +216,66 @@ impl Attempt {
         };
     }
 
-    fn read(&mut self, answer: Result<Answer>) -> Next {
+    fn read(&mut self, answer: Result<Answer>) -> AttemptStep {
         let grant = match answer.and_then(Answer::take::<Grant>) {
             Ok(grant) => grant,
             // It was granted, but too few replicas have it. Asked again it is granted again, and they are asked once more.
             Err(error) if error.code() == Code::NotAcquired => {
                 self.lock.refused(error.message().to_owned());
                 if !self.waits() {
-                    return Next::Refused;
+                    return AttemptStep::Refused;
                 }
                 self.outage.end();
-                return Next::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
+                return AttemptStep::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
             }
             Err(error) => {
                 // A key of another type is refused before anything is written: there is nothing to take back.
                 self.asked &= error.code() != Code::WrongType;
-                return self.outlasts(&error).map_or(Next::Failed(error), Next::Rest);
+                return self.outlasts(&error).map_or(AttemptStep::Failed(error), AttemptStep::Rest);
             }
         };
         self.outage.end();
         // A refused try left nothing.
-        self.asked = !matches!(grant.outcome, Outcome::Refused { .. });
+        self.asked = !matches!(grant.outcome, AcquireOutcome::Refused { .. });
         self.left |= grant.repeated;
         self.on_grant(grant)
     }
 
-    fn on_grant(&mut self, grant: Grant) -> Next {
+    fn on_grant(&mut self, grant: Grant) -> AttemptStep {
         if grant.healed {
             count_healed_lock();
         }
         let spec = &self.lock.spec;
         match grant.outcome {
-            Outcome::Granted { token, .. } => {
-                let held = Arc::new(Held::new(spec.clone(), self.id, token, self.sent));
+            AcquireOutcome::Granted { token, .. } => {
+                let held = Arc::new(HeldLock::new(spec.clone(), self.id, token, self.sent));
                 if held.is_held() {
                     return if self.lock.granted(&held, self.number) {
-                        Next::Held(held)
+                        AttemptStep::Held(held)
                     } else {
-                        Next::Failed(taken_back())
+                        AttemptStep::Failed(taken_back())
                     };
                 }
                 let what = format!("{} was granted, but its ttl was over when the answer came", spec.shown);
-                Next::Failed(Error::new(
+                AttemptStep::Failed(Error::new(
                     Code::Timeout,
                     format!("{what}: use a longer ttl, or check whether the server is slow"),
                 ))
             }
-            Outcome::Cancelled { .. } => Next::Failed(Error::new(
+            AcquireOutcome::Cancelled { .. } => AttemptStep::Failed(Error::new(
                 Code::Internal,
                 format!("{} was requested by an attempt that had ended", spec.shown),
             )),
-            Outcome::Refused { wait, place, holder, .. } => {
+            AcquireOutcome::Refused { wait, place, holder, .. } => {
                 self.lock.refused(describe_holder(&holder, wait));
                 if !self.waits() {
-                    return Next::Refused;
+                    return AttemptStep::Refused;
                 }
                 if !self.is_in_memory() && !self.hears() {
-                    return Next::Listen;
+                    return AttemptStep::Listen;
                 }
                 self.moved = false;
-                Next::Rest(self.rest(wait, place))
+                AttemptStep::Rest(self.rest(wait, place))
             }
         }
     }

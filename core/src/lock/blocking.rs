@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::attempt::{Attempt, Next};
+use super::attempt::{Attempt, AttemptStep};
 use crate::base::error::{Code, Result};
 use crate::call::sink::Sink;
 use crate::connection::deadline::sleep_until;
@@ -23,14 +23,14 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         attempt.listen_at(hint_wait.ear());
         let answer = blocking::run(attempt.exchange(), interrupted);
         let step = match attempt.on_answer(answer) {
-            Next::Held(held) => {
+            AttemptStep::Held(held) => {
                 super::messages::keep_if_renewed(&held);
                 break Ok(true);
             }
-            Next::Refused => break Ok(false),
-            Next::Failed(error) => break Err(error),
-            Next::Listen => hint_wait.listen(interrupted),
-            Next::Rest(until) => match hint_wait.rest(&attempt.id, attempt.nap(until), interrupted) {
+            AttemptStep::Refused => break Ok(false),
+            AttemptStep::Failed(error) => break Err(error),
+            AttemptStep::Listen => hint_wait.listen(interrupted),
+            AttemptStep::Rest(until) => match hint_wait.rest(&attempt.id, attempt.nap(until), interrupted) {
                 Ok(()) if !attempt.waits() => break attempt.over(),
                 rested => rested,
             },
@@ -59,13 +59,13 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
 pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let question = attempt.ask_once();
     let ended = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
-        Next::Held(held) => {
+        AttemptStep::Held(held) => {
             super::messages::keep(&held);
             return Ok(true);
         }
-        Next::Refused => Some(Ok(false)),
-        Next::Failed(error) => Some(Err(error)),
-        Next::Listen | Next::Rest(_) => None,
+        AttemptStep::Refused => Some(Ok(false)),
+        AttemptStep::Failed(error) => Some(Err(error)),
+        AttemptStep::Listen | AttemptStep::Rest(_) => None,
     };
     if let Some(ended) = ended {
         super::messages::forget(&attempt);

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::held::Held;
+use super::held::HeldLock;
 use super::options::check_ttl;
 use super::passed::Passed;
-use super::spec::Spec;
+use super::spec::LockSpec;
 use super::{Inner, Lock, LockOptions, messages};
 use crate::base::error::{Code, Error, Result, shown};
 use crate::base::random;
 use crate::call::answer::Answer;
 use crate::call::prelude::*;
 use crate::client::Client;
+use crate::lock::lease_table::Adopt;
 use crate::op::Op;
-use crate::state::lease::Adopt;
 
 impl Lock {
     /// Writes the lease down as a short text, by which another process adopts it ([`Client::adopt`]), and ends this handle:
@@ -113,7 +113,7 @@ impl Client {
             label: passed.label.clone(),
             ..LockOptions::default()
         };
-        let lock = Lock::of(Spec::new(self, passed.kind, &names, passed.of_permits, options)?);
+        let lock = Lock::of(LockSpec::new(self, passed.kind, &names, passed.of_permits, options)?);
         let call = AdoptCall::new(lock.inner.clone(), &passed, exact)?;
         let op = Op::of(&self.session, Box::new(call));
         Ok((lock, op))
@@ -148,7 +148,7 @@ impl AdoptCall {
 
     /// The lease is this handle's, under this token.
     fn take_over(&self, token: u64) -> bool {
-        let held = Arc::new(Held::new(self.lock.spec.clone(), self.adopt.heir, token, self.sent));
+        let held = Arc::new(HeldLock::new(self.lock.spec.clone(), self.adopt.heir, token, self.sent));
         if self.lock.granted(&held, self.number) && held.is_held() {
             messages::keep_if_renewed(&held);
             return true;
@@ -171,11 +171,11 @@ impl Operation for AdoptCall {
         self.adopt.args(args);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.adopt.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         let token: Option<u64> = self.adopt.decode(fields, source)?.take()?;
         Ok(Answer::new(token.is_some_and(|token| self.take_over(token))))
     }

@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::spec::Spec;
+use super::spec::LockSpec;
 use crate::base::fork::generation;
+use crate::call::hint::AttemptId;
 use crate::metrics::count_hold;
 use crate::reactor::Cleanup;
 use crate::session::holdings::Holding;
-use crate::state::lease::Id;
 
 /// How sure a handle is of its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,16 @@ impl LockState {
 pub type LossListener = Box<dyn FnOnce() + Send>;
 
 /// One acquisition.
-pub(crate) struct Held {
-    pub spec: Arc<Spec>,
-    pub id: Id,
+pub(crate) struct HeldLock {
+    pub spec: Arc<LockSpec>,
+    pub id: AttemptId,
     pub token: u64,
-    /// Until when it may be renewed, in the time of [`Spec::now`].
+    /// Until when it may be renewed, in the time of [`LockSpec::now`].
     pub renew_until: u64,
     generation: u64,
     /// Whether the process' thread watches it.
     watched: AtomicBool,
-    /// Since when, in the time of [`Spec::now`].
+    /// Since when, in the time of [`LockSpec::now`].
     since: u64,
     /// Whether somebody took its loss.
     taken: AtomicBool,
@@ -62,7 +62,7 @@ pub(crate) struct Held {
 
 struct Tenure {
     state: LockState,
-    /// Until when it is held for certain, in the time of [`Spec::now`].
+    /// Until when it is held for certain, in the time of [`LockSpec::now`].
     deadline: u64,
     ttl: u64,
     listeners: Vec<LossListener>,
@@ -73,7 +73,7 @@ fn certain_until(sent: u64, ttl: u64) -> u64 {
     sent + ttl.saturating_sub(ttl / 100 + 2_000)
 }
 
-impl Holding for Held {
+impl Holding for HeldLock {
     fn is_held(&self) -> bool {
         is_live(self.state())
     }
@@ -84,10 +84,10 @@ impl Holding for Held {
     }
 }
 
-impl Held {
-    pub fn new(spec: Arc<Spec>, id: Id, token: u64, sent: u64) -> Held {
+impl HeldLock {
+    pub fn new(spec: Arc<LockSpec>, id: AttemptId, token: u64, sent: u64) -> HeldLock {
         let ttl = spec.options.ttl;
-        Held {
+        HeldLock {
             id,
             token,
             renew_until: sent.saturating_add(spec.options.max_hold),
@@ -127,7 +127,7 @@ impl Held {
         if self.is_held() { self.deadline().saturating_sub(self.spec.now()) } else { 0 }
     }
 
-    /// Until when it is held for certain, in the time of [`Spec::now`].
+    /// Until when it is held for certain, in the time of [`LockSpec::now`].
     pub fn deadline(&self) -> u64 {
         self.lock().deadline
     }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::Releasing;
 use super::attempt::Attempt;
-use super::held::Held;
+use super::held::HeldLock;
 use super::queue::LockQueue;
-use super::spec::Spec;
+use super::spec::LockSpec;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
@@ -32,7 +32,7 @@ pub(super) fn acquire(mut attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
 }
 
 /// Asks the process' thread to release; the answer, a flag, comes to `sink` under this number.
-pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
+pub(super) fn release(held: Arc<HeldLock>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
     let session = held.spec.session.clone();
     thread::request(&session, id, sink, move |guests, tag| {
         if let Some(locks) = guests.of::<LockQueue>() {
@@ -42,7 +42,7 @@ pub(super) fn release(held: Arc<Held>, was_held: bool, id: u64, sink: &Arc<dyn S
 }
 
 /// Asks the process' thread to renew a grant and to tell its loss.
-pub(super) fn keep(held: &Arc<Held>) {
+pub(super) fn keep(held: &Arc<HeldLock>) {
     let kept = held.clone();
     // It is renewed at a third of its ttl: until then the thread need not know, and most are given back before.
     let latest = Instant::now() + Duration::from_micros(held.remaining() / 4);
@@ -56,14 +56,14 @@ pub(super) fn keep(held: &Arc<Held>) {
 }
 
 /// As [`keep`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
-pub(super) fn keep_if_renewed(held: &Arc<Held>) {
+pub(super) fn keep_if_renewed(held: &Arc<HeldLock>) {
     if held.spec.options.renew {
         keep(held);
     }
 }
 
 /// Tells those who wait in this process that something was freed.
-pub(super) fn freed(spec: &Arc<Spec>) {
+pub(super) fn freed(spec: &Arc<LockSpec>) {
     let keys = spec.keys.clone();
     thread::notify_if_awake(&spec.session, move |guests| {
         if let Some(locks) = guests.get::<LockQueue>() {
@@ -73,7 +73,7 @@ pub(super) fn freed(spec: &Arc<Spec>) {
 }
 
 /// Releases in the background what nobody holds any more.
-pub(super) fn give_back(held: Arc<Held>) {
+pub(super) fn give_back(held: Arc<HeldLock>) {
     if held.is_foreign() {
         return;
     }
@@ -91,7 +91,7 @@ pub(super) fn forget(attempt: &Attempt) {
 }
 
 /// Removes from the lines those whose callers are gone.
-pub(super) fn look_for_abandoned(spec: &Spec) {
+pub(super) fn look_for_abandoned(spec: &LockSpec) {
     thread::notify_if_awake(&spec.session, |guests| {
         if let Some(locks) = guests.get::<LockQueue>() {
             locks.sweep();

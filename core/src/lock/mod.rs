@@ -4,6 +4,7 @@ mod attempt;
 mod blocking;
 mod handover;
 mod held;
+pub(crate) mod lease_table;
 mod messages;
 mod ops;
 mod options;
@@ -21,12 +22,12 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::call::answer::Answer;
 use crate::client::Client;
+use crate::limiter::policy::MAX_PERIOD;
+use crate::lock::lease_table::{ALL_PERMITS, Inspect, Inspection};
 use crate::op::Op;
-use crate::rules::policy::MAX_PERIOD;
-use crate::state::lease::{ALL_PERMITS, Inspect, Inspection};
 
 use attempt::Attempt;
-pub(crate) use held::Held;
+pub(crate) use held::HeldLock;
 pub use held::{LockState, LossListener};
 pub use ops::{Acquiring, Releasing};
 use ops::{ExtendCall, ForceReleaseCall};
@@ -36,8 +37,8 @@ pub use options::{
 };
 use options::{check_floor, check_ttl};
 pub(crate) use quorum::{release as release_everywhere, scripts};
-use spec::Kind;
-pub(crate) use spec::Spec;
+use spec::LockKind;
+pub(crate) use spec::LockSpec;
 pub use stepwise::{AskedAcquiring, AskedReleasing};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
@@ -52,14 +53,14 @@ pub struct Lock {
 
 /// What clones of a handle share.
 pub(crate) struct Inner {
-    pub spec: Arc<Spec>,
+    pub spec: Arc<LockSpec>,
     handle: ForkCell<Mutex<Handle>>,
 }
 
 /// What a handle knows of itself in one process.
 #[derive(Default)]
 struct Handle {
-    held: Option<Arc<Held>>,
+    held: Option<Arc<HeldLock>>,
     /// The number of the attempt under way; 0 is none.
     attempt: u64,
     /// How many attempts there were.
@@ -76,7 +77,7 @@ impl Client {
     /// # Errors
     /// `invalid_argument` for an empty name, one over 1 KiB, or options out of bounds.
     pub fn lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
-        Lock::new(self, Kind::Mutex, &[name], (1, 1), options)
+        Lock::new(self, LockKind::Mutex, &[name], (1, 1), options)
     }
 
     /// Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
@@ -85,7 +86,7 @@ impl Client {
     /// As [`lock`](Client::lock); for no name, more than [`MAX_LOCK_NAMES`], or one named twice. In a cluster the names must
     /// lie in one slot, else acquiring fails with `cross_slot`.
     pub fn lock_all(&self, names: &[&[u8]], options: LockOptions) -> Result<Lock> {
-        Lock::new(self, Kind::Mutex, names, (1, 1), options)
+        Lock::new(self, LockKind::Mutex, names, (1, 1), options)
     }
 
     /// Makes a handle for `weight` of a semaphore's `permits` (1 to [`MAX_PERMITS`]; at most 1,024 holders at once).
@@ -93,7 +94,7 @@ impl Client {
     /// # Errors
     /// As [`lock`](Client::lock); for a weight of 0 or above the permits.
     pub fn semaphore(&self, name: &[u8], permits: u64, weight: u64, options: LockOptions) -> Result<Lock> {
-        Lock::new(self, Kind::Semaphore, &[name], (permits, weight), options)
+        Lock::new(self, LockKind::Semaphore, &[name], (permits, weight), options)
     }
 
     /// Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none beside a writer or after
@@ -102,7 +103,7 @@ impl Client {
     /// # Errors
     /// As [`lock`](Client::lock).
     pub fn read_lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
-        Lock::new(self, Kind::Read, &[name], (ALL_PERMITS, 1), options)
+        Lock::new(self, LockKind::Read, &[name], (ALL_PERMITS, 1), options)
     }
 
     /// Makes a handle for the writing side of a read-write lock: alone.
@@ -110,7 +111,7 @@ impl Client {
     /// # Errors
     /// As [`lock`](Client::lock).
     pub fn write_lock(&self, name: &[u8], options: LockOptions) -> Result<Lock> {
-        Lock::new(self, Kind::Write, &[name], (ALL_PERMITS, ALL_PERMITS), options)
+        Lock::new(self, LockKind::Write, &[name], (ALL_PERMITS, ALL_PERMITS), options)
     }
 }
 
@@ -121,14 +122,20 @@ impl Lock {
     /// # Errors
     /// As [`Client::lock`]; for fewer than three clients or more than 15, a server that is there twice, `fair` or `replicas_ack`.
     pub fn quorum(clients: &[Client], name: &[u8], options: LockOptions) -> Result<Lock> {
-        Spec::quorum(clients, name, &options).map(Lock::of)
+        LockSpec::quorum(clients, name, &options).map(Lock::of)
     }
 
-    fn new(client: &Client, kind: Kind, names: &[&[u8]], of_permits: (u64, u64), options: LockOptions) -> Result<Lock> {
-        Spec::new(client, kind, names, of_permits, options).map(Lock::of)
+    fn new(
+        client: &Client,
+        kind: LockKind,
+        names: &[&[u8]],
+        of_permits: (u64, u64),
+        options: LockOptions,
+    ) -> Result<Lock> {
+        LockSpec::new(client, kind, names, of_permits, options).map(Lock::of)
     }
 
-    fn of(spec: Spec) -> Lock {
+    fn of(spec: LockSpec) -> Lock {
         Lock { inner: Arc::new(Inner { spec: Arc::new(spec), handle: ForkCell::new() }) }
     }
 
@@ -296,7 +303,7 @@ impl Lock {
         self.inner.spec.options.ttl
     }
 
-    fn held_now(&self) -> Option<Arc<Held>> {
+    fn held_now(&self) -> Option<Arc<HeldLock>> {
         self.inner.handle().held.clone()
     }
 }
@@ -354,9 +361,9 @@ impl Inner {
     }
 
     /// Takes a grant for the attempt of this number; false if that was abandoned, or its client closed.
-    fn granted(&self, held: &Arc<Held>, number: u64) -> bool {
+    fn granted(&self, held: &Arc<HeldLock>, number: u64) -> bool {
         // In this order: either this sees the close, or the close sees the grant.
-        let holding: Weak<Held> = Arc::downgrade(held);
+        let holding: Weak<HeldLock> = Arc::downgrade(held);
         self.spec.clients().for_each(|client| client.engine().holdings.add(holding.clone()));
         let is_open = !self.spec.clients().any(|client| client.is_closed());
         let mut handle = self.handle();

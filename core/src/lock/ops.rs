@@ -4,18 +4,18 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::held::Held;
+use super::held::HeldLock;
 use super::messages;
-use super::spec::Spec;
+use super::spec::LockSpec;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
 use crate::call::prelude::*;
 use crate::call::sink::Sink;
+use crate::lock::lease_table::{ExtendLease, ForceRelease};
 use crate::op::typed;
 use crate::reactor::{completion, thread};
 use crate::redis;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Extend, ForceRelease};
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -71,7 +71,7 @@ impl IntoFuture for Acquiring {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut awaited = Awaited { lock: self.attempt.lock.clone(), answered: false };
+            let mut awaited = AwaitedAcquire { lock: self.attempt.lock.clone(), answered: false };
             let answer = completion::ask_for(|sink| self.submit(0, sink)).await;
             awaited.answered = true;
             typed(answer)
@@ -80,12 +80,12 @@ impl IntoFuture for Acquiring {
 }
 
 /// Ends an acquisition whose future is dropped before its answer came.
-struct Awaited {
+struct AwaitedAcquire {
     lock: Arc<Inner>,
     answered: bool,
 }
 
-impl Drop for Awaited {
+impl Drop for AwaitedAcquire {
     fn drop(&mut self) {
         if !self.answered {
             self.lock.abandon();
@@ -96,21 +96,21 @@ impl Drop for Awaited {
 /// A described release. Renewal has stopped already; dropped, the lock is left to its end.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
 pub struct Releasing {
-    pub(crate) held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<HeldLock>>,
     /// Whether it was held when this was described.
     pub(crate) was_held: bool,
 }
 
 impl Releasing {
-    pub(super) fn new(held: Option<Arc<Held>>) -> Releasing {
-        Releasing::of(held, Held::give_up)
+    pub(super) fn new(held: Option<Arc<HeldLock>>) -> Releasing {
+        Releasing::of(held, HeldLock::give_up)
     }
 
-    pub(super) fn forfeiting(held: Option<Arc<Held>>) -> Releasing {
-        Releasing::of(held, Held::lose)
+    pub(super) fn forfeiting(held: Option<Arc<HeldLock>>) -> Releasing {
+        Releasing::of(held, HeldLock::lose)
     }
 
-    fn of(held: Option<Arc<Held>>, end: fn(&Held)) -> Releasing {
+    fn of(held: Option<Arc<HeldLock>>, end: fn(&HeldLock)) -> Releasing {
         let was_held = held.as_ref().is_some_and(|held| held.is_held());
         held.iter().for_each(|held| end(held));
         // The close of its client has given it back.
@@ -184,13 +184,13 @@ impl IntoFuture for Releasing {
 /// An extension of a handle's lease, by its user.
 pub(super) struct ExtendCall {
     /// None if there is nothing to extend.
-    held: Option<Arc<Held>>,
+    held: Option<Arc<HeldLock>>,
     sent: u64,
-    extend: Extend,
+    extend: ExtendLease,
 }
 
 impl ExtendCall {
-    pub fn new(held: Option<Arc<Held>>, ttl: u64) -> ExtendCall {
+    pub fn new(held: Option<Arc<HeldLock>>, ttl: u64) -> ExtendCall {
         let held = held.filter(|held| held.is_held());
         let (keys, id, shown) = match &held {
             Some(held) => (held.spec.keys.clone(), held.id, held.spec.shown.clone()),
@@ -198,7 +198,7 @@ impl ExtendCall {
         };
         // Described now, sent later: counted from now it is certain.
         let sent = held.as_ref().map_or(0, |held| held.spec.now());
-        ExtendCall { held, sent, extend: Extend { keys, id, ttl, shown } }
+        ExtendCall { held, sent, extend: ExtendLease { keys, id, ttl, shown } }
     }
 
     /// Extends on most of several servers.
@@ -229,11 +229,11 @@ impl Operation for ExtendCall {
         (!is_held).then_some(Answer::new(false))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.extend.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         let answer = self.extend.decode(fields, source)?;
         let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
         held.extended(self.sent, self.extend.ttl, *done);
@@ -244,7 +244,7 @@ impl Operation for ExtendCall {
 
 /// A forced release, of which those who wait in this process hear at once.
 pub(super) struct ForceReleaseCall {
-    pub spec: Arc<Spec>,
+    pub spec: Arc<LockSpec>,
     pub release: ForceRelease,
 }
 
@@ -261,11 +261,11 @@ impl Operation for ForceReleaseCall {
         self.release.args(args);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.release.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Value], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
         messages::freed(&self.spec);
         self.release.decode(fields, source)
     }

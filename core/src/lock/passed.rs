@@ -1,9 +1,9 @@
 //! The text of a lock that is handed over: `ql1-`, and base64url of what is needed to take it over, with a checksum.
 
-use super::held::Held;
-use super::spec::Kind;
+use super::held::HeldLock;
+use super::spec::LockKind;
 use crate::base::error::{Error, Result};
-use crate::state::lease::{ALL_PERMITS, Id};
+use crate::lock::lease_table::{ALL_PERMITS, AttemptId};
 
 /// What the text begins with. Another version begins otherwise.
 const VERSION: &str = "ql1-";
@@ -15,10 +15,10 @@ const FAIR: u8 = 16;
 
 /// What is passed on.
 pub(super) struct Passed {
-    pub kind: Kind,
+    pub kind: LockKind,
     pub fair: bool,
     /// The giver's.
-    pub id: Id,
+    pub id: AttemptId,
     pub ttl: u64,
     /// For how long it may be renewed still.
     pub max_hold: u64,
@@ -31,7 +31,7 @@ pub(super) struct Passed {
 
 impl Passed {
     /// What a grant is.
-    pub fn of(held: &Held) -> Passed {
+    pub fn of(held: &HeldLock) -> Passed {
         let spec = &held.spec;
         Passed {
             kind: spec.kind,
@@ -55,7 +55,7 @@ impl Passed {
         bytes.extend_from_slice(&self.id);
         put(&mut bytes, self.ttl);
         put(&mut bytes, self.max_hold);
-        if self.kind == Kind::Semaphore {
+        if self.kind == LockKind::Semaphore {
             put(&mut bytes, self.of_permits.0);
             put(&mut bytes, self.of_permits.1);
         }
@@ -85,7 +85,7 @@ impl Passed {
     }
 }
 
-const KINDS: [Kind; 4] = [Kind::Mutex, Kind::Semaphore, Kind::Read, Kind::Write];
+const KINDS: [LockKind; 4] = [LockKind::Mutex, LockKind::Semaphore, LockKind::Read, LockKind::Write];
 
 fn parse(text: &str) -> Option<Passed> {
     let bytes = decoded(text)?;
@@ -101,10 +101,10 @@ fn parse(text: &str) -> Option<Passed> {
     rest = behind;
     let (ttl, max_hold) = (number(&mut rest)?, number(&mut rest)?);
     let of_permits = match kind {
-        Kind::Mutex => (1, 1),
-        Kind::Semaphore => (number(&mut rest)?, number(&mut rest)?),
-        Kind::Read => (ALL_PERMITS, 1),
-        Kind::Write => (ALL_PERMITS, ALL_PERMITS),
+        LockKind::Mutex => (1, 1),
+        LockKind::Semaphore => (number(&mut rest)?, number(&mut rest)?),
+        LockKind::Read => (ALL_PERMITS, 1),
+        LockKind::Write => (ALL_PERMITS, ALL_PERMITS),
     };
     let (prefix, label) = (taken(&mut rest)?, taken(&mut rest)?);
     let mut names = Vec::new();

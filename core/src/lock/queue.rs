@@ -6,24 +6,24 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, Next, SHORT_HOLD, taken_back};
-use super::held::Held;
+use super::attempt::{Attempt, AttemptStep, SHORT_HOLD, taken_back};
+use super::held::HeldLock;
 use super::renewals::{Due, Renewals};
 use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::operation::Operation;
 use crate::call::sink::Tag;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
 use crate::reactor::{Action, WaitStage, Work};
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 /// What all that wait for the same thing have in common.
-type Names = Arc<[Vec<u8>]>;
+type LockKeys = Arc<[Vec<u8>]>;
 
 /// Who waits, and for whom.
-struct Queued {
+struct QueuedAttempt {
     attempt: Attempt,
     tag: Tag,
     /// Only the first of a line gets past [`IN_LINE`].
@@ -36,16 +36,16 @@ const IN_LINE: WaitStage<()> = WaitStage::Behind(());
 /// What was asked.
 enum Question {
     /// Whether the first in a line, or one who does not wait, gets it.
-    Acquire(Names, Id),
+    Acquire(LockKeys, AttemptId),
     /// The same, and another's hold is released.
-    PassOn(Names, Id, Passing),
+    PassOn(LockKeys, AttemptId, Passing),
     Release(Passing),
     Renew(Due),
 }
 
 /// A release, which may pass the lock on.
 struct Passing {
-    held: Arc<Held>,
+    held: Arc<HeldLock>,
     was_held: bool,
     tag: Tag,
 }
@@ -53,15 +53,15 @@ struct Passing {
 /// All that concerns the locks of one client.
 #[derive(Default)]
 pub(crate) struct LockQueue {
-    lines: HashMap<Names, VecDeque<Queued>>,
+    lines: HashMap<LockKeys, VecDeque<QueuedAttempt>>,
     /// Those who do not wait: they ask once, and stand in no line.
-    tries: HashMap<Id, Queued>,
+    tries: HashMap<AttemptId, QueuedAttempt>,
     /// Who of this process holds a lock alone, as far as it was granted here: the first in line need not ask.
-    holders: HashMap<Names, Weak<Held>>,
+    holders: HashMap<LockKeys, Weak<HeldLock>>,
     /// From how many holders on those are looked for of whom nobody told that they are gone.
     crowd: usize,
     /// Where hints are heard, by slot; of one server all are in slot 0.
-    ears: HashMap<u16, Ear>,
+    ears: HashMap<u16, HintChannel>,
     renewals: Renewals,
     questions: HashMap<u64, Question>,
     /// The number of the last question.
@@ -80,12 +80,12 @@ impl LockQueue {
         }
         if !attempt.waits() {
             self.send(names, attempt.id, attempt.exchange());
-            self.tries.insert(attempt.id, Queued { attempt, tag, stage: WaitStage::ASKS });
+            self.tries.insert(attempt.id, QueuedAttempt { attempt, tag, stage: WaitStage::ASKS });
             return;
         }
         attempt.lock.refused("others of this process wait for it".to_owned());
         let line = self.lines.entry(names.clone()).or_default();
-        line.push_back(Queued { attempt, tag, stage: IN_LINE });
+        line.push_back(QueuedAttempt { attempt, tag, stage: IN_LINE });
         // The first asks in its own time, but who comes later may have less.
         if line.len() == 1
             || line.front().is_some_and(|first| first.stage.is_resting() && first.attempt.asked_long_ago())
@@ -95,7 +95,7 @@ impl LockQueue {
     }
 
     /// Something was released in this process.
-    pub fn on_freed(&mut self, names: &Names) {
+    pub fn on_freed(&mut self, names: &LockKeys) {
         self.holders.remove(names);
         if self.first(names).is_some_and(|first| first.stage.is_resting()) {
             self.ask(names);
@@ -103,15 +103,17 @@ impl LockQueue {
     }
 
     /// The answer for the first in a line, or for one who does not wait.
-    fn on_acquire(&mut self, names: &Names, id: &Id, answer: Result<Answer>) {
+    fn on_acquire(&mut self, names: &LockKeys, id: &AttemptId, answer: Result<Answer>) {
         if let Some(mut waiter) = self.tries.remove(id) {
             match waiter.attempt.on_answer(answer) {
-                Next::Held(held) => {
+                AttemptStep::Held(held) => {
                     self.on_held(names, held);
                     self.end(waiter, Ok(Answer::new(true)), false);
                 }
-                Next::Failed(error) => self.end(waiter, Err(error), true),
-                Next::Refused | Next::Listen | Next::Rest(_) => self.end(waiter, Ok(Answer::new(false)), true),
+                AttemptStep::Failed(error) => self.end(waiter, Err(error), true),
+                AttemptStep::Refused | AttemptStep::Listen | AttemptStep::Rest(_) => {
+                    self.end(waiter, Ok(Answer::new(false)), true)
+                }
             }
             return;
         }
@@ -121,27 +123,27 @@ impl LockQueue {
             return;
         }
         match first.attempt.on_answer(answer) {
-            Next::Held(held) => {
+            AttemptStep::Held(held) => {
                 self.on_held(names, held);
                 self.end_first(names, Ok(Answer::new(true)), false);
             }
-            Next::Listen => match self.ears.get(&first.attempt.slot()) {
+            AttemptStep::Listen => match self.ears.get(&first.attempt.slot()) {
                 Some(ear) if first.attempt.is_near(*ear) => self.ask(names),
                 _ => first.stage = WaitStage::Unsubscribed,
             },
-            Next::Rest(until) => {
+            AttemptStep::Rest(until) => {
                 let until = first.attempt.nap(until);
                 if !first.stage.rest(until) {
                     self.ask(names);
                 }
             }
-            Next::Refused => self.end_first(names, Ok(Answer::new(false)), true),
-            Next::Failed(error) => self.end_first(names, Err(error), true),
+            AttemptStep::Refused => self.end_first(names, Ok(Answer::new(false)), true),
+            AttemptStep::Failed(error) => self.end_first(names, Err(error), true),
         }
     }
 
     /// Something was granted in this process.
-    fn on_held(&mut self, names: &Names, held: Arc<Held>) {
+    fn on_held(&mut self, names: &LockKeys, held: Arc<HeldLock>) {
         if held.spec.is_exclusive() {
             if self.holders.len() >= self.crowd {
                 self.holders.retain(|_, held| held.strong_count() > 0);
@@ -153,11 +155,11 @@ impl LockQueue {
     }
 
     /// Releases, by passing the lock on if somebody here waits for it, and answers with a flag.
-    pub fn release(&mut self, held: Arc<Held>, was_held: bool, tag: Tag) {
+    pub fn release(&mut self, held: Arc<HeldLock>, was_held: bool, tag: Tag) {
         let names = held.spec.keys.clone();
         self.holders.remove(&names);
         let ears = &self.ears;
-        let passable = |first: &&mut Queued| {
+        let passable = |first: &&mut QueuedAttempt| {
             held.spec.is_exclusive()
                 && first.stage.is_resting()
                 && first.attempt.lock.spec.is_exclusive()
@@ -184,7 +186,7 @@ impl LockQueue {
     }
 
     /// Renews it from now on, and tells its loss.
-    pub fn keep(&mut self, held: &Arc<Held>) {
+    pub fn keep(&mut self, held: &Arc<HeldLock>) {
         self.renewals.keep(held);
     }
 
@@ -194,8 +196,8 @@ impl LockQueue {
     }
 
     /// Lets everybody out who fits, with their answers, and what they may have left behind taken back.
-    fn leave_if(&mut self, fits: impl Fn(&Queued) -> bool, answer: impl Fn(&Queued) -> Result<Answer>) {
-        let tries: Vec<Id> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
+    fn leave_if(&mut self, fits: impl Fn(&QueuedAttempt) -> bool, answer: impl Fn(&QueuedAttempt) -> Result<Answer>) {
+        let tries: Vec<AttemptId> = self.tries.iter().filter(|(_, waiter)| fits(waiter)).map(|(id, _)| *id).collect();
         for waiter in tries.iter().filter_map(|id| self.tries.remove(id)).collect::<Vec<_>>() {
             let answer = answer(&waiter);
             self.end(waiter, answer, true);
@@ -222,18 +224,20 @@ impl LockQueue {
         }
     }
 
-    fn lines_where(&self, fits: impl Fn(&Queued) -> bool) -> Vec<Names> {
-        let first = |(names, line): (&Names, &VecDeque<Queued>)| line.front().is_some_and(&fits).then(|| names.clone());
+    fn lines_where(&self, fits: impl Fn(&QueuedAttempt) -> bool) -> Vec<LockKeys> {
+        let first = |(names, line): (&LockKeys, &VecDeque<QueuedAttempt>)| {
+            line.front().is_some_and(&fits).then(|| names.clone())
+        };
         self.lines.iter().filter_map(first).collect()
     }
 
-    fn first(&self, names: &Names) -> Option<&Queued> {
+    fn first(&self, names: &LockKeys) -> Option<&QueuedAttempt> {
         self.lines.get(names).and_then(VecDeque::front)
     }
 
     /// Starts the next in a line: it asks, but not at once if the one before it was just granted the lock, and is known to
     /// hold it: that one may hand it on before.
-    fn begin(&mut self, names: &Names) {
+    fn begin(&mut self, names: &LockKeys) {
         let holder = self.holders.get(names).and_then(Weak::upgrade).filter(|held| held.is_held());
         match (holder, self.lines.get_mut(names).and_then(VecDeque::front_mut)) {
             (Some(held), Some(first)) if first.attempt.waits() => {
@@ -254,7 +258,7 @@ impl LockQueue {
         }
     }
 
-    fn ask(&mut self, names: &Names) {
+    fn ask(&mut self, names: &LockKeys) {
         let Some(first) = self.lines.get_mut(names).and_then(VecDeque::front_mut) else { return };
         first.attempt.listen_at(self.ears.get(&first.attempt.slot()).copied());
         first.stage = WaitStage::ASKS;
@@ -262,7 +266,7 @@ impl LockQueue {
         self.send(names.clone(), id, exchange);
     }
 
-    fn send(&mut self, names: Names, id: Id, exchange: Exchange) {
+    fn send(&mut self, names: LockKeys, id: AttemptId, exchange: Exchange) {
         // What asks replicas would hold up all behind it.
         let work = match exchange.is_solitary() {
             true => Work::Task(Box::new(move || blocking::run(exchange, &mut || false))),
@@ -277,7 +281,7 @@ impl LockQueue {
         self.actions.push(Action::Ask(self.asked, work));
     }
 
-    fn end_first(&mut self, names: &Names, answer: Result<Answer>, leaves: bool) {
+    fn end_first(&mut self, names: &LockKeys, answer: Result<Answer>, leaves: bool) {
         let Some(line) = self.lines.get_mut(names) else { return };
         let Some(waiter) = line.pop_front() else { return };
         if let Some(next) = line.front_mut() {
@@ -287,16 +291,16 @@ impl LockQueue {
         self.follow(names);
     }
 
-    fn end(&mut self, waiter: Queued, answer: Result<Answer>, leaves: bool) {
+    fn end(&mut self, waiter: QueuedAttempt, answer: Result<Answer>, leaves: bool) {
         self.actions.extend(waiter.attempt.leave().filter(|_| leaves).map(Action::CleanUp));
         // The handle is free for another attempt before its caller hears of this one's end.
-        let Queued { attempt, tag, .. } = waiter;
+        let QueuedAttempt { attempt, tag, .. } = waiter;
         drop(attempt);
         self.actions.push(Action::Answer(tag, answer));
     }
 
     /// The next in line begins.
-    fn follow(&mut self, names: &Names) {
+    fn follow(&mut self, names: &LockKeys) {
         match self.lines.get(names) {
             Some(line) if line.is_empty() => drop(self.lines.remove(names)),
             Some(_) if self.first(names).is_some_and(|first| first.stage == IN_LINE) => self.begin(names),

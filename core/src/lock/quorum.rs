@@ -15,18 +15,18 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, taken_back};
-use super::held::Held;
-use super::spec::Spec;
+use super::held::HeldLock;
+use super::spec::LockSpec;
 use crate::base::error::{Code, Error, Result};
 use crate::base::random;
+use crate::base::thread::without_signals;
 use crate::call::prelude::*;
 use crate::call::script::NamedScript;
 use crate::connection::deadline::{SLICE, interruption, sleep_until};
-use crate::connection::dial::without_signals;
+use crate::lock::lease_table::{Acquire, AcquireOutcome, Grant};
 use crate::reactor::CLEAN_UP;
 use crate::redis::blocking;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Grant, Outcome};
 
 /// The least time that each server is given.
 const LEAST: Duration = Duration::from_millis(5);
@@ -36,7 +36,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Acquires on this thread, in rounds until the attempt's time is over; `keep` is told of the grant.
 pub(super) fn acquire(
     mut attempt: Attempt,
-    keep: fn(&Arc<Held>),
+    keep: fn(&Arc<HeldLock>),
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<bool> {
     let result = rounds(&mut attempt, keep, interrupted);
@@ -44,13 +44,13 @@ pub(super) fn acquire(
     result
 }
 
-fn rounds(attempt: &mut Attempt, keep: fn(&Arc<Held>), interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+fn rounds(attempt: &mut Attempt, keep: fn(&Arc<HeldLock>), interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = attempt.lock.spec.clone();
     loop {
         let sent = spec.now();
         match round(attempt, interrupted) {
             Ok(token) => {
-                let held = Arc::new(Held::new(spec.clone(), attempt.id, token, sent));
+                let held = Arc::new(HeldLock::new(spec.clone(), attempt.id, token, sent));
                 // The rounds may have taken longer than the lease lasts.
                 if held.is_held() {
                     if !attempt.lock.granted(&held, attempt.number) {
@@ -85,7 +85,7 @@ fn rounds(attempt: &mut Attempt, keep: fn(&Arc<Held>), interrupted: &mut dyn FnM
 /// Asks all servers once: the token if most of them granted, else why not.
 fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64> {
     let spec = &attempt.lock.spec;
-    let ask = |node: &Spec, floor: u64, over: &AtomicBool| {
+    let ask = |node: &LockSpec, floor: u64, over: &AtomicBool| {
         let mut question = attempt.question();
         (question.keys, question.floor) = (node.keys.clone(), floor);
         call(node, Box::new(question), over)
@@ -110,11 +110,11 @@ fn round(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<u64
 }
 
 /// Extends: true if most of the servers did; false if so many don't hold it that most cannot.
-pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
+pub(super) fn extend(held: &HeldLock, ttl: u64) -> Result<bool> {
     let spec = &held.spec;
     let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.extend(held.id, ttl)), over));
     let lacks = |(node, answer)| says(answer, false).then_some(node);
-    let lacking: Vec<&Spec> = nodes(spec).zip(&answers).filter_map(lacks).collect();
+    let lacking: Vec<&LockSpec> = nodes(spec).zip(&answers).filter_map(lacks).collect();
     let done = decided(spec, answers)?;
     if done && !lacking.is_empty() {
         regain(held, ttl, &lacking);
@@ -123,7 +123,7 @@ pub(super) fn extend(held: &Held, ttl: u64) -> Result<bool> {
 }
 
 /// Gives the grant anew to servers that don't have it, where nobody else does.
-fn regain(held: &Held, ttl: u64, lacking: &[&Spec]) {
+fn regain(held: &HeldLock, ttl: u64, lacking: &[&LockSpec]) {
     at_each(lacking, &mut || !held.is_held(), |node, over| {
         let question = Acquire { ttl, token: held.token, ..node.question(held.id, node.who()) };
         let answer = call(node, Box::new(question), over);
@@ -136,16 +136,16 @@ fn regain(held: &Held, ttl: u64, lacking: &[&Spec]) {
 }
 
 /// Releases everywhere: true if most of the servers held it.
-pub(crate) fn release(held: &Held, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
+pub(crate) fn release(held: &HeldLock, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
     let spec = &held.spec;
     // A renewal under way may be about to give it to a server anew.
-    let release = |node: &Spec| Box::new(node.release(held.id, node.tombstone()));
+    let release = |node: &LockSpec| Box::new(node.release(held.id, node.tombstone()));
     let answers = everywhere(spec, interrupted, |node, over| call(node, release(node), over));
     decided(spec, answers)
 }
 
 /// Takes the lock away from whoever holds it, everywhere: from how many, by the server that knew of most.
-pub(super) fn force_release(spec: &Spec) -> Result<u64> {
+pub(super) fn force_release(spec: &LockSpec) -> Result<u64> {
     let answers = everywhere(spec, &mut || false, |node, over| call(node, Box::new(node.force_release()), over));
     let count = |answer: &Answer| answer.get::<u64>().copied();
     Ok(most(spec, &answers, count)?.into_iter().max().unwrap_or_default())
@@ -159,7 +159,7 @@ fn leave(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
         since.is_some_and(|since| since.elapsed() >= CLEAN_UP)
     };
     let take_back =
-        |node: &Spec, over: &AtomicBool| call(node, Box::new(node.release(attempt.id, node.tombstone())), over);
+        |node: &LockSpec, over: &AtomicBool| call(node, Box::new(node.release(attempt.id, node.tombstone())), over);
     everywhere(&attempt.lock.spec, &mut gives_up, take_back);
 }
 
@@ -170,13 +170,13 @@ fn says(answer: &Result<Answer>, what: bool) -> bool {
 
 fn granted(answer: &Answer) -> Option<u64> {
     match answer.get::<Grant>()?.outcome {
-        Outcome::Granted { token, .. } => Some(token),
+        AcquireOutcome::Granted { token, .. } => Some(token),
         _ => None,
     }
 }
 
 /// What most of the servers said; else what one of the others did, as the reason why not.
-fn most<T>(spec: &Spec, answers: &[Result<Answer>], read: impl Fn(&Answer) -> Option<T>) -> Result<Vec<T>> {
+fn most<T>(spec: &LockSpec, answers: &[Result<Answer>], read: impl Fn(&Answer) -> Option<T>) -> Result<Vec<T>> {
     let said: Vec<T> = answers.iter().flatten().filter_map(read).collect();
     if said.len() >= majority(spec) {
         return Ok(said);
@@ -188,7 +188,7 @@ fn most<T>(spec: &Spec, answers: &[Result<Answer>], read: impl Fn(&Answer) -> Op
 }
 
 /// The flag that most of the servers answered.
-fn decided(spec: &Spec, answers: Vec<Result<Answer>>) -> Result<bool> {
+fn decided(spec: &LockSpec, answers: Vec<Result<Answer>>) -> Result<bool> {
     let (all, needed) = (answers.len(), majority(spec));
     let yes = answers.iter().filter(|answer| says(answer, true)).count();
     let no = answers.iter().filter(|answer| says(answer, false)).count();
@@ -198,21 +198,21 @@ fn decided(spec: &Spec, answers: Vec<Result<Answer>>) -> Result<bool> {
     }
 }
 
-fn majority(spec: &Spec) -> usize {
+fn majority(spec: &LockSpec) -> usize {
     let all = spec.others.len() + 1;
     all / 2 + 1
 }
 
 /// The lock on each of the servers.
-fn nodes(spec: &Spec) -> impl Iterator<Item = &Spec> {
+fn nodes(spec: &LockSpec) -> impl Iterator<Item = &LockSpec> {
     std::iter::once(spec).chain(spec.others.iter().map(Arc::as_ref))
 }
 
 /// Does something for each server at once.
 fn everywhere(
-    spec: &Spec,
+    spec: &LockSpec,
     interrupted: &mut dyn FnMut() -> bool,
-    what: impl Fn(&Spec, &AtomicBool) -> Result<Answer> + Sync,
+    what: impl Fn(&LockSpec, &AtomicBool) -> Result<Answer> + Sync,
 ) -> Vec<Result<Answer>> {
     at_each(&nodes(spec).collect::<Vec<_>>(), interrupted, what)
 }
@@ -220,9 +220,9 @@ fn everywhere(
 /// Does something for each of these servers at once. `interrupted` is asked now and then, on this thread; true ends what is
 /// under way.
 fn at_each(
-    nodes: &[&Spec],
+    nodes: &[&LockSpec],
     interrupted: &mut dyn FnMut() -> bool,
-    what: impl Fn(&Spec, &AtomicBool) -> Result<Answer> + Sync,
+    what: impl Fn(&LockSpec, &AtomicBool) -> Result<Answer> + Sync,
 ) -> Vec<Result<Answer>> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -253,7 +253,7 @@ fn at_each(
 }
 
 /// A call of one server, which has a twentieth of the ttl to answer it, unless it is `over` before.
-fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
+fn call(node: &LockSpec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
     let parting = operation.gives_back();
     let exchange = Exchange::new(node.session.clone(), operation, None).within(within);
@@ -262,7 +262,7 @@ fn call(node: &Spec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result
 }
 
 /// Whether a server could have granted what it knows no more.
-fn may_have_forgotten(node: &Spec, over: &AtomicBool) -> Result<bool> {
+fn may_have_forgotten(node: &LockSpec, over: &AtomicBool) -> Result<bool> {
     if node.session.endpoint.is_memory() {
         return Ok(false);
     }
@@ -277,7 +277,7 @@ struct Age {
     ttl: u64,
 }
 
-static AGE: NamedScript = NamedScript::new("lock-age", &[], &[include_str!("../../scripts/lock/age.lua")]);
+static AGE: NamedScript = NamedScript::new("lock-age", &[], &[include_str!("age.lua")]);
 
 /// The script that only locks over several servers need.
 pub(crate) fn scripts() -> Vec<(String, String)> {
@@ -298,12 +298,12 @@ impl Operation for Age {
         }
     }
 
-    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         // Memory that was started anew has no clients of before.
-        Ok(vec![Value::Int(1), Value::Int(now as i64), Value::Int(0), Value::Int(1)])
+        Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(0), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
         Ok(Answer::new(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
     }

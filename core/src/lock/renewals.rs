@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::held::Held;
+use super::held::HeldLock;
 use super::quorum;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -15,7 +15,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A lease that is watched.
 struct Renewal {
-    held: Weak<Held>,
+    held: Weak<HeldLock>,
     /// When to renew it, in the time of the handle; none while a renewal is under way, or if it is not to be renewed.
     renew_at: Option<u64>,
     /// When to look at it.
@@ -23,7 +23,7 @@ struct Renewal {
 }
 
 impl Renewal {
-    fn new(held: &Arc<Held>) -> Renewal {
+    fn new(held: &Arc<HeldLock>) -> Renewal {
         // A third of the ttl, up to a tenth of that earlier, so that leases granted together are not all renewed together.
         let third = held.ttl() / 3;
         let renew_at = held.spec.now() + third - third / 10 * u64::from(held.id[1]) / 255;
@@ -35,7 +35,7 @@ impl Renewal {
     }
 
     /// Looks again when it is to be renewed, or is over.
-    fn rest(&mut self, held: &Held) {
+    fn rest(&mut self, held: &HeldLock) {
         let next = self.renew_at.unwrap_or(u64::MAX).min(held.deadline());
         let left = Duration::from_micros(next.saturating_sub(held.spec.now()) + 1);
         self.due = Instant::now() + left.min(LONGEST_LOOK);
@@ -44,7 +44,7 @@ impl Renewal {
 
 /// A renewal that is to be sent, or was.
 pub(crate) struct Due {
-    held: Weak<Held>,
+    held: Weak<HeldLock>,
     /// When, in the time of the handle.
     sent: u64,
     ttl: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Renewals {
 
 impl Renewals {
     /// Watches one more, unless it does.
-    pub fn keep(&mut self, held: &Arc<Held>) {
+    pub fn keep(&mut self, held: &Arc<HeldLock>) {
         if held.is_to_be_watched() {
             self.all.push(Renewal::new(held));
         }

@@ -8,47 +8,47 @@ use crate::base::clock::boot_micros;
 use crate::base::error::{Code, Error, Result, shown, span, within};
 use crate::base::key;
 use crate::client::Client;
+use crate::lock::lease_table::{Acquire, AttemptId, Channel, ExtendLease, ForceRelease, QueueMode, Release, Who};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::lease::{Acquire, Channel, Extend, ForceRelease, Id, Queue, Release, Who};
 
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
 const LATER: Duration = Duration::from_secs(1);
 
 /// What kind of lock it is; part of its Redis key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LockKind {
     Mutex,
     Semaphore,
     Read,
     Write,
 }
 
-impl Kind {
+impl LockKind {
     /// The word in the Redis key.
     fn in_key(self) -> &'static str {
         match self {
-            Kind::Mutex => "lock",
-            Kind::Semaphore => "sem",
-            Kind::Read | Kind::Write => "rw",
+            LockKind::Mutex => "lock",
+            LockKind::Semaphore => "sem",
+            LockKind::Read | LockKind::Write => "rw",
         }
     }
 
     /// The word in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Mutex => "lock",
-            Kind::Semaphore => "semaphore",
-            Kind::Read => "read lock",
-            Kind::Write => "write lock",
+            LockKind::Mutex => "lock",
+            LockKind::Semaphore => "semaphore",
+            LockKind::Read => "read lock",
+            LockKind::Write => "write lock",
         }
     }
 }
 
 /// What all acquisitions of a lock have in common.
-pub(crate) struct Spec {
+pub(crate) struct LockSpec {
     pub session: Arc<Session>,
-    pub kind: Kind,
+    pub kind: LockKind,
     pub names: Vec<Vec<u8>>,
     pub keys: Arc<[Vec<u8>]>,
     /// The lock as messages call it: `lock "sku:42"`.
@@ -58,17 +58,17 @@ pub(crate) struct Spec {
     pub weight: u64,
     pub options: LockOptions,
     /// The same on the other servers, for a lock over several.
-    pub others: Vec<Arc<Spec>>,
+    pub others: Vec<Arc<LockSpec>>,
 }
 
-impl Spec {
+impl LockSpec {
     pub fn new(
         client: &Client,
-        kind: Kind,
+        kind: LockKind,
         names: &[&[u8]],
         (permits, weight): (u64, u64),
         options: LockOptions,
-    ) -> Result<Spec> {
+    ) -> Result<LockSpec> {
         check_names(names)?;
         check_permits(permits, weight, kind)?;
         options.check()?;
@@ -81,7 +81,7 @@ impl Spec {
         let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
         let shown = format!("{} {}", kind.name(), listed.join(" and "));
         let wake_prefix = key::wake_prefix(&session.prefix);
-        Ok(Spec {
+        Ok(LockSpec {
             session,
             kind,
             names: names.iter().map(|name| name.to_vec()).collect(),
@@ -96,9 +96,9 @@ impl Spec {
     }
 
     /// Of a mutex over several servers.
-    pub fn quorum(clients: &[Client], name: &[u8], options: &LockOptions) -> Result<Spec> {
+    pub fn quorum(clients: &[Client], name: &[u8], options: &LockOptions) -> Result<LockSpec> {
         check_quorum(clients, options)?;
-        let spec = |client: &Client| Spec::new(client, Kind::Mutex, &[name], (1, 1), options.clone());
+        let spec = |client: &Client| LockSpec::new(client, LockKind::Mutex, &[name], (1, 1), options.clone());
         let mut nodes = clients.iter().map(spec).collect::<Result<Vec<_>>>()?;
         let mut first = nodes.remove(0);
         first.others = nodes.into_iter().map(Arc::new).collect();
@@ -113,7 +113,7 @@ impl Spec {
     /// Whether those who wait do so in order from the start. Readers and writers always do, so that neither starve the
     /// others.
     pub fn in_order(&self) -> bool {
-        self.options.fair || matches!(self.kind, Kind::Read | Kind::Write)
+        self.options.fair || matches!(self.kind, LockKind::Read | LockKind::Write)
     }
 
     /// Whether a release goes to those of this process who wait, if they came first: what they wait for is one lock, in order.
@@ -154,7 +154,7 @@ impl Spec {
     }
 
     /// The question of one who does not wait, under an attempt's id.
-    pub fn question(&self, id: Id, who: Arc<[u8]>) -> Acquire {
+    pub fn question(&self, id: AttemptId, who: Arc<[u8]>) -> Acquire {
         Acquire {
             keys: self.keys.clone(),
             id,
@@ -162,7 +162,7 @@ impl Spec {
             floor: self.options.token_above,
             permits: self.permits,
             weight: self.weight,
-            queue: Queue::No,
+            queue: QueueMode::No,
             channel: Channel::default(),
             wake_prefix: self.wake_prefix.clone(),
             who,
@@ -179,7 +179,7 @@ impl Spec {
     }
 
     /// Frees what an attempt has; for `cancel` microseconds late questions of it are refused.
-    pub fn release(&self, id: Id, cancel: u64) -> Release {
+    pub fn release(&self, id: AttemptId, cancel: u64) -> Release {
         Release {
             keys: self.keys.clone(),
             id,
@@ -201,8 +201,8 @@ impl Spec {
     }
 
     /// Lengthens what an attempt has.
-    pub fn extend(&self, id: Id, ttl: u64) -> Extend {
-        Extend { keys: self.keys.clone(), id, ttl, shown: self.shown.clone() }
+    pub fn extend(&self, id: AttemptId, ttl: u64) -> ExtendLease {
+        ExtendLease { keys: self.keys.clone(), id, ttl, shown: self.shown.clone() }
     }
 }
 
@@ -245,8 +245,8 @@ fn check_names(names: &[&[u8]]) -> Result<()> {
     Ok(())
 }
 
-fn check_permits(permits: u64, weight: u64, kind: Kind) -> Result<()> {
-    if kind != Kind::Semaphore {
+fn check_permits(permits: u64, weight: u64, kind: LockKind) -> Result<()> {
+    if kind != LockKind::Semaphore {
         return Ok(());
     }
     if permits == 0 || permits > MAX_PERMITS {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::attempt::{Attempt, Next, taken_back};
-use super::held::Held;
+use super::attempt::{Attempt, AttemptStep, taken_back};
+use super::held::HeldLock;
 use super::messages;
 use super::{Acquiring, Releasing};
 use crate::base::error::Result;
@@ -39,14 +39,14 @@ impl AskedAcquiring {
     pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<bool>, Box<Acquiring>> {
         let Some(mut attempt) = self.attempt.take() else { return Ok(Err(taken_back())) };
         let ended = match attempt.on_answer(answer) {
-            Next::Held(held) => {
+            AttemptStep::Held(held) => {
                 messages::keep_if_renewed(&held);
                 return Ok(Ok(true));
             }
-            Next::Refused => Ok(false),
-            Next::Failed(error) => Err(error),
-            Next::Listen | Next::Rest(_) if attempt.is_abandoned() => Err(taken_back()),
-            Next::Listen | Next::Rest(_) => return Err(Box::new(Acquiring { attempt })),
+            AttemptStep::Refused => Ok(false),
+            AttemptStep::Failed(error) => Err(error),
+            AttemptStep::Listen | AttemptStep::Rest(_) if attempt.is_abandoned() => Err(taken_back()),
+            AttemptStep::Listen | AttemptStep::Rest(_) => return Err(Box::new(Acquiring { attempt })),
         };
         messages::forget(&attempt);
         Ok(ended)
@@ -62,7 +62,7 @@ impl Drop for AskedAcquiring {
 impl Releasing {
     /// Whether a driver may send it: nobody of its client waits, to whom the process' thread would pass the lock on.
     pub fn is_plain(&self) -> bool {
-        let has_waiters = |held: &Arc<Held>| held.spec.session.engine().has_waiters();
+        let has_waiters = |held: &Arc<HeldLock>| held.spec.session.engine().has_waiters();
         self.held.as_ref().is_some_and(|held| !held.spec.is_quorum() && !has_waiters(held))
     }
 
@@ -76,7 +76,7 @@ impl Releasing {
 
 /// A release that is under way. Dropped, or failed, it is done in the background.
 pub struct AskedReleasing {
-    held: Option<Arc<Held>>,
+    held: Option<Arc<HeldLock>>,
     was_held: bool,
 }
 

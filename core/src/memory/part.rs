@@ -16,20 +16,20 @@ static ALL: ForkCell<Mutex<Memories>> = ForkCell::new();
 
 /// One client's part in a memory: it is forgotten with the last of them, but for that without a name.
 #[derive(Default)]
-pub(crate) struct Part {
+pub(crate) struct MemoryShare {
     store: Arc<MemoryStore>,
     /// None if it is shared with nobody.
     name: Option<String>,
     ended: AtomicBool,
 }
 
-impl Part {
+impl MemoryShare {
     /// A part in the memory of this name, which is made if there is none.
-    pub fn of(name: &str) -> Part {
+    pub fn of(name: &str) -> MemoryShare {
         let mut all = ALL.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
         let (store, clients) = all.entry(name.to_owned()).or_default();
         *clients += 1;
-        Part { store: store.clone(), name: Some(name.to_owned()), ended: AtomicBool::new(false) }
+        MemoryShare { store: store.clone(), name: Some(name.to_owned()), ended: AtomicBool::new(false) }
     }
 
     /// The client needs it no more. Twice does nothing.
@@ -49,7 +49,7 @@ impl Part {
     }
 }
 
-impl Deref for Part {
+impl Deref for MemoryShare {
     type Target = MemoryStore;
 
     fn deref(&self) -> &MemoryStore {
@@ -57,7 +57,7 @@ impl Deref for Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         self.end();
     }

@@ -8,7 +8,7 @@ use crate::base::error::Result;
 use crate::base::fork::ForkCell;
 use crate::call::known::Lesson;
 use crate::call::operation::Operation;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::memory::store::{Bound, MemoryStore};
 
 /// The most that is kept. What counts the smallest share of its limits makes room, what only says how much Redis counted before
@@ -37,7 +37,7 @@ impl StandIn {
 
     /// Runs an operation's twin, in place of its script; none if a key has counted more than there is room for. The second time is
     /// that of a clock that never goes back.
-    pub fn run(self, operation: &dyn Operation, time: Option<u64>, steady: u64) -> Result<Option<Vec<Value>>> {
+    pub fn run(self, operation: &dyn Operation, time: Option<u64>, steady: u64) -> Result<Option<Vec<Reply>>> {
         table().run_for(self.server, operation, time, steady)
     }
 

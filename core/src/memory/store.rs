@@ -10,9 +10,9 @@ use hashbrown::HashTable;
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
 use crate::base::hash;
-use crate::call::known::{Known, Lesson};
+use crate::call::known::{KnownUsage, Lesson};
 use crate::call::operation::Operation;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::call::space::{Object, Planted, Space};
 
 /// How many parts a store has, each with a lock of its own.
@@ -22,17 +22,17 @@ const SWEEP_FROM: usize = 64;
 /// What is set in a test's own time is kept for so many microseconds longer, since TTLs run in real time, as on a server: an hour.
 const TEST_GRACE: u64 = 3_600_000_000;
 
-enum Kept {
+enum StoredValue {
     Text(Vec<u8>),
     List,
     Object(Box<Object>),
 }
 
-struct Entry {
+struct StoreEntry {
     /// Whose key it is: 0 in `memory://`, else what stands for a server.
     owner: u64,
     key: Box<[u8]>,
-    kept: Kept,
+    kept: StoredValue,
     /// Microseconds; none is forever.
     expires: Option<u64>,
     /// For how much longer it is not forgotten, since a test set its time.
@@ -44,17 +44,24 @@ struct Entry {
 /// What a bounded store notes of a key.
 #[derive(Default)]
 struct Noted {
-    known: Known,
+    known: KnownUsage,
     /// How much of its limits its value counts.
     share: u8,
     /// How many bytes it takes, as they were counted.
     size: usize,
 }
 
-impl Entry {
+impl StoreEntry {
     /// Of a key that has no value.
-    fn empty(owner: u64, key: &[u8]) -> Entry {
-        Entry { owner, key: key.into(), kept: Kept::Text(Vec::new()), expires: Some(0), grace: 0, noted: None }
+    fn empty(owner: u64, key: &[u8]) -> StoreEntry {
+        StoreEntry {
+            owner,
+            key: key.into(),
+            kept: StoredValue::Text(Vec::new()),
+            expires: Some(0),
+            grace: 0,
+            noted: None,
+        }
     }
 
     fn is(&self, owner: u64, key: &[u8]) -> bool {
@@ -68,11 +75,11 @@ impl Entry {
     /// How many bytes it takes.
     fn size(&self) -> usize {
         let kept = match &self.kept {
-            Kept::Text(value) => value.capacity(),
-            Kept::List | Kept::Object(_) => 0,
+            StoredValue::Text(value) => value.capacity(),
+            StoredValue::List | StoredValue::Object(_) => 0,
         };
         let noted = self.noted.as_ref().map_or(0, |noted| size_of::<Noted>() + noted.known.size());
-        size_of::<Entry>() + self.key.len() + kept + noted
+        size_of::<StoreEntry>() + self.key.len() + kept + noted
     }
 
     /// In which order entries of a bounded store are forgotten; none if nothing is lost with this one. First what only says what
@@ -82,7 +89,7 @@ impl Entry {
         let known_share = known.map(|known| known.share(now.steady));
         let share = self.is_live(now.wall).then(|| self.noted.as_ref().map_or(0, |noted| noted.share));
         known_share.or(share)?;
-        let ends = if share.is_some() { self.expires.unwrap_or(u64::MAX) } else { known.map_or(0, Known::end) };
+        let ends = if share.is_some() { self.expires.unwrap_or(u64::MAX) } else { known.map_or(0, KnownUsage::end) };
         Some((share.map_or(0, |share| share.max(1)), known_share.unwrap_or(0), ends, self.key.as_ptr().addr()))
     }
 }
@@ -102,11 +109,11 @@ struct Now {
 /// The entries of one part. On a cache line of its own: others may be locked on other processors.
 #[derive(Default)]
 #[repr(align(128))]
-struct Shard(Mutex<Table>);
+struct StoreShard(Mutex<StoreTable>);
 
 #[derive(Default)]
-struct Table {
-    entries: HashTable<Entry>,
+struct StoreTable {
+    entries: HashTable<StoreEntry>,
     sweep_at: usize,
     /// Of a bounded store, how many bytes the entries take.
     bytes: usize,
@@ -132,7 +139,7 @@ pub(crate) enum InPlace {
 }
 
 /// What decided about a key.
-pub(crate) enum Decided<Q, S> {
+pub(crate) enum ValueAccess<Q, S> {
     /// The value, where it lies.
     Quickly(Q),
     /// All that a twin is given.
@@ -142,7 +149,7 @@ pub(crate) enum Decided<Q, S> {
 /// The keys of one process.
 #[derive(Default)]
 pub(crate) struct MemoryStore {
-    shards: [Shard; SHARDS],
+    shards: [StoreShard; SHARDS],
     secrets: Secrets,
     bound: Option<Bound>,
 }
@@ -167,8 +174,8 @@ impl Secrets {
 
 impl MemoryStore {
     /// Runs an operation's twin at the given time, or at the wall clock's. It holds the parts of its keys and no others.
-    pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Value>> {
-        let mut view = View::of(self, 0, (0..).map_while(|at| operation.key(at)), grace(time), 0);
+    pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Reply>> {
+        let mut view = StoreView::of(self, 0, (0..).map_while(|at| operation.key(at)), grace(time), 0);
         let now = time.unwrap_or(view.now.wall);
         operation.twin(&mut view, now)
     }
@@ -182,7 +189,7 @@ impl MemoryStore {
         time: Option<u64>,
         quick: impl FnOnce(Option<&mut [u8]>, u64) -> Option<(Q, InPlace)>,
         slow: impl FnOnce(&mut dyn Space, u64) -> Result<S>,
-    ) -> Result<Decided<Q, S>> {
+    ) -> Result<ValueAccess<Q, S>> {
         let hash = self.hash(0, key);
         let shard = shard_of(hash);
         let mut table = self.table(shard);
@@ -191,24 +198,29 @@ impl MemoryStore {
         let mut found = table.entries.find_mut(hash, |entry| entry.is(0, key));
         let value = match found.as_deref_mut().filter(|entry| entry.is_live(wall)) {
             None => Some(None),
-            Some(Entry { kept: Kept::Text(value), .. }) => Some(Some(value.as_mut_slice())),
+            Some(StoreEntry { kept: StoredValue::Text(value), .. }) => Some(Some(value.as_mut_slice())),
             Some(_) => None,
         };
         let Some((answer, change)) = value.and_then(|value| quick(value, now)) else {
-            return self.decide_slowly(shard, table, (wall, grace), |view| slow(view, now)).map(Decided::Slowly);
+            return self.decide_slowly(shard, table, (wall, grace), |view| slow(view, now)).map(ValueAccess::Slowly);
         };
         match (change, found) {
             (InPlace::Left, _) | (InPlace::Changed(_), None) => {}
             (InPlace::Changed(ttl), Some(entry)) => (entry.expires, entry.grace) = (end(wall, ttl), grace),
             (InPlace::Made(value, ttl), Some(entry)) => {
-                (entry.kept, entry.expires, entry.grace) = (Kept::Text(value), end(wall, ttl), grace);
+                (entry.kept, entry.expires, entry.grace) = (StoredValue::Text(value), end(wall, ttl), grace);
             }
             (InPlace::Made(value, ttl), None) => {
-                let (kept, expires) = (Kept::Text(value), end(wall, ttl));
-                table.insert(self.secrets, hash, Entry { kept, expires, grace, ..Entry::empty(0, key) }, wall);
+                let (kept, expires) = (StoredValue::Text(value), end(wall, ttl));
+                table.insert(
+                    self.secrets,
+                    hash,
+                    StoreEntry { kept, expires, grace, ..StoreEntry::empty(0, key) },
+                    wall,
+                );
             }
         }
-        Ok(Decided::Quickly(answer))
+        Ok(ValueAccess::Quickly(answer))
     }
 
     /// With all that a twin is given, of a key in this part.
@@ -216,12 +228,12 @@ impl MemoryStore {
     fn decide_slowly<'a, T>(
         &'a self,
         shard: usize,
-        table: MutexGuard<'a, Table>,
+        table: MutexGuard<'a, StoreTable>,
         (wall, grace): (u64, u64),
         slow: impl FnOnce(&mut dyn Space) -> Result<T>,
     ) -> Result<T> {
         let now = Now { wall, steady: 0 };
-        let mut view = View { store: self, owner: 0, tables: [const { None }; SHARDS], now, grace };
+        let mut view = StoreView { store: self, owner: 0, tables: [const { None }; SHARDS], now, grace };
         view.tables[shard] = Some(table);
         slow(&mut view)
     }
@@ -230,19 +242,19 @@ impl MemoryStore {
     #[cfg(test)]
     pub fn with_space<T>(&self, look: impl FnOnce(&mut dyn Space) -> T) -> T {
         let tables = std::array::from_fn(|shard| Some(self.table(shard)));
-        look(&mut View { store: self, owner: 0, tables, now: Now { wall: wall_micros(), steady: 0 }, grace: 0 })
+        look(&mut StoreView { store: self, owner: 0, tables, now: Now { wall: wall_micros(), steady: 0 }, grace: 0 })
     }
 
     fn hash(&self, owner: u64, key: &[u8]) -> u64 {
         self.secrets.hash(key) ^ owner
     }
 
-    fn table(&self, shard: usize) -> MutexGuard<'_, Table> {
-        let Shard(table) = &self.shards[shard];
+    fn table(&self, shard: usize) -> MutexGuard<'_, StoreTable> {
+        let StoreShard(table) = &self.shards[shard];
         table.lock().unwrap_or_else(|poisoned| {
             // Half-changed by a panic: then it is empty, as a server that was started anew.
             let mut broken = PoisonError::into_inner(poisoned);
-            *broken = Table::default();
+            *broken = StoreTable::default();
             table.clear_poison();
             broken
         })
@@ -282,9 +294,9 @@ impl MemoryStore {
         operation: &dyn Operation,
         time: Option<u64>,
         steady: u64,
-    ) -> Result<Option<Vec<Value>>> {
+    ) -> Result<Option<Vec<Reply>>> {
         let keys = || (0..).map_while(|at| operation.key(at));
-        let mut view = View::of(self, owner, keys(), grace(time), steady);
+        let mut view = StoreView::of(self, owner, keys(), grace(time), steady);
         let most = self.bound.map_or(usize::MAX, |bound| bound.value);
         for key in keys() {
             if view.get(key)?.is_some_and(|value| value.len() >= most) {
@@ -299,7 +311,7 @@ impl MemoryStore {
 
     /// Notes what Redis said of a key.
     pub fn learn(&self, owner: u64, key: &[u8], lesson: Lesson<'_>, steady: u64) {
-        let mut view = View::of(self, owner, std::iter::once(key), 0, steady);
+        let mut view = StoreView::of(self, owner, std::iter::once(key), 0, steady);
         if matches!(lesson, Lesson::Reset) {
             view.forget(key);
             return;
@@ -312,7 +324,7 @@ impl MemoryStore {
                 if noted.known.end() <= steady {
                     return;
                 }
-                view.add(Entry { noted: Some(noted), ..Entry::empty(owner, key) });
+                view.add(StoreEntry { noted: Some(noted), ..StoreEntry::empty(owner, key) });
             }
         }
         view.account(key);
@@ -326,10 +338,10 @@ impl MemoryStore {
     }
 }
 
-impl Table {
+impl StoreTable {
     /// Adds an entry that is not there.
-    fn insert(&mut self, secrets: Secrets, hash: u64, entry: Entry, wall: u64) {
-        let again = |entry: &Entry| secrets.hash(&entry.key) ^ entry.owner;
+    fn insert(&mut self, secrets: Secrets, hash: u64, entry: StoreEntry, wall: u64) {
+        let again = |entry: &StoreEntry| secrets.hash(&entry.key) ^ entry.owner;
         if self.entries.len() >= self.sweep_at.max(SWEEP_FROM) {
             // A bounded store makes room by itself, and counts what it takes.
             self.entries.retain(|entry| entry.noted.is_some() || entry.is_live(wall));
@@ -376,17 +388,17 @@ impl Table {
 }
 
 /// The parts of a store that some keys lie in, each locked.
-struct View<'a> {
+struct StoreView<'a> {
     store: &'a MemoryStore,
     /// Whose keys they are.
     owner: u64,
-    tables: [Option<MutexGuard<'a, Table>>; SHARDS],
+    tables: [Option<MutexGuard<'a, StoreTable>>; SHARDS],
     now: Now,
     /// How long, in microseconds, what is set is kept longer than its TTL.
     grace: u64,
 }
 
-impl<'a> View<'a> {
+impl<'a> StoreView<'a> {
     /// A view of the parts of these keys, which are locked in their order: so no two calls wait for each other.
     fn of<'k>(
         store: &'a MemoryStore,
@@ -394,30 +406,30 @@ impl<'a> View<'a> {
         keys: impl Iterator<Item = &'k [u8]>,
         grace: u64,
         steady: u64,
-    ) -> View<'a> {
+    ) -> StoreView<'a> {
         let wanted = keys.fold(0, |wanted, key| wanted | 1_u32 << shard_of(store.hash(owner, key)));
         let tables = std::array::from_fn(|shard| (wanted >> shard & 1 == 1).then(|| store.table(shard)));
-        View { store, owner, tables, now: Now { wall: wall_micros(), steady }, grace }
+        StoreView { store, owner, tables, now: Now { wall: wall_micros(), steady }, grace }
     }
 
-    fn entry(&self, key: &[u8]) -> Option<&Entry> {
+    fn entry(&self, key: &[u8]) -> Option<&StoreEntry> {
         let hash = self.store.hash(self.owner, key);
         let table = self.tables[shard_of(hash)].as_ref();
         debug_assert!(table.is_some(), "a twin reads a key that its operation does not name");
         table?.entries.find(hash, |entry| entry.is(self.owner, key))
     }
 
-    fn live(&self, key: &[u8]) -> Option<&Entry> {
+    fn live(&self, key: &[u8]) -> Option<&StoreEntry> {
         self.entry(key).filter(|entry| entry.is_live(self.now.wall))
     }
 
-    fn entry_mut(&mut self, key: &[u8]) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, key: &[u8]) -> Option<&mut StoreEntry> {
         let (owner, hash) = (self.owner, self.store.hash(self.owner, key));
         self.tables[shard_of(hash)].as_mut()?.entries.find_mut(hash, |entry| entry.is(owner, key))
     }
 
     /// Adds an entry that is not there.
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: StoreEntry) {
         let (hash, store, wall) = (self.store.hash(self.owner, &entry.key), self.store, self.now.wall);
         let table = self.tables[shard_of(hash)].as_mut();
         debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
@@ -448,39 +460,39 @@ impl<'a> View<'a> {
         }
     }
 
-    fn put(&mut self, key: &[u8], kept: Kept, expires: Option<u64>, grace: u64) {
+    fn put(&mut self, key: &[u8], kept: StoredValue, expires: Option<u64>, grace: u64) {
         if let Some(entry) = self.entry_mut(key) {
             (entry.kept, entry.expires, entry.grace) = (kept, expires, grace);
             return;
         }
-        self.add(Entry { kept, expires, grace, ..Entry::empty(self.owner, key) });
+        self.add(StoreEntry { kept, expires, grace, ..StoreEntry::empty(self.owner, key) });
     }
 }
 
-impl Space for View<'_> {
+impl Space for StoreView<'_> {
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
         match self.live(key).map(|entry| &entry.kept) {
             None => Ok(None),
-            Some(Kept::Text(value)) => Ok(Some(value)),
-            Some(Kept::List | Kept::Object(_)) => Err(wrong_type(&[key])),
+            Some(StoredValue::Text(value)) => Ok(Some(value)),
+            Some(StoredValue::List | StoredValue::Object(_)) => Err(wrong_type(&[key])),
         }
     }
 
     fn set(&mut self, key: &[u8], value: Vec<u8>, ttl: u64) {
-        self.put(key, Kept::Text(value), end(self.now.wall, ttl), self.grace);
+        self.put(key, StoredValue::Text(value), end(self.now.wall, ttl), self.grace);
     }
 
     fn object(&mut self, key: &[u8]) -> Result<Option<&mut Object>> {
         let wall = self.now.wall;
         match self.entry_mut(key).filter(|entry| entry.is_live(wall)).map(|entry| &mut entry.kept) {
             None => Ok(None),
-            Some(Kept::Object(object)) => Ok(Some(&mut **object)),
-            Some(Kept::Text(_) | Kept::List) => Err(wrong_type(&[key])),
+            Some(StoredValue::Object(object)) => Ok(Some(&mut **object)),
+            Some(StoredValue::Text(_) | StoredValue::List) => Err(wrong_type(&[key])),
         }
     }
 
     fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64) {
-        self.put(key, Kept::Object(object), end(self.now.wall, ttl), self.grace);
+        self.put(key, StoredValue::Object(object), end(self.now.wall, ttl), self.grace);
     }
 
     fn keep(&mut self, key: &[u8], ttl: u64) {
@@ -498,7 +510,7 @@ impl Space for View<'_> {
 
     fn set_range(&mut self, key: &[u8], from: u64, bytes: &[u8], ttl: u64) {
         let end = (end(self.now.wall, ttl), self.grace);
-        if let Some(Entry { kept: Kept::Text(value), expires, grace, .. }) = self.entry_mut(key) {
+        if let Some(StoreEntry { kept: StoredValue::Text(value), expires, grace, .. }) = self.entry_mut(key) {
             let (from, to) = (from as usize, from as usize + bytes.len());
             value.resize(value.len().max(to), 0);
             value[from..to].copy_from_slice(bytes);
@@ -511,14 +523,14 @@ impl Space for View<'_> {
         match self.entry_mut(key) {
             // What is known of it stays.
             Some(entry) if entry.noted.is_some() => {
-                (entry.kept, entry.expires, entry.grace) = (Kept::Text(Vec::new()), Some(0), 0);
+                (entry.kept, entry.expires, entry.grace) = (StoredValue::Text(Vec::new()), Some(0), 0);
             }
             _ => self.forget(key),
         }
         existed
     }
 
-    fn known(&self, key: &[u8]) -> Option<(&Known, u64)> {
+    fn known(&self, key: &[u8]) -> Option<(&KnownUsage, u64)> {
         Some((&self.entry(key)?.noted.as_ref()?.known, self.now.steady))
     }
 
@@ -532,8 +544,8 @@ impl Space for View<'_> {
 
     fn plant(&mut self, key: &[u8], value: Planted) {
         let kept = match value {
-            Planted::Text(value) => Kept::Text(value),
-            Planted::List => Kept::List,
+            Planted::Text(value) => StoredValue::Text(value),
+            Planted::List => StoredValue::List,
             Planted::Persisted => {
                 if let Some(entry) = self.entry_mut(key) {
                     entry.expires = None;

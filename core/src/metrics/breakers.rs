@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::layout::{SERVERS, SMALL};
 use super::process::table;
 use super::stripes::{self, Stripes};
-use super::table::Table;
+use super::table::CounterTable;
 use crate::base::clock::boot_micros;
 
 /// Why calls are not sent.
@@ -47,7 +47,7 @@ pub(crate) fn breaker_gauge(server: &str, trouble: Trouble) -> BreakerGauge {
 }
 
 impl BreakerGauge {
-    pub(super) fn in_table(table: Table, server: &str, trouble: Trouble) -> BreakerGauge {
+    pub(super) fn in_table(table: CounterTable, server: &str, trouble: Trouble) -> BreakerGauge {
         BreakerGauge(Some((table.series(&SERVERS, server.as_bytes()), trouble as usize)))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use once_cell::race::OnceBox;
 
 use super::layout::{MAGIC, WORDS};
-use super::table::Table;
+use super::table::CounterTable;
 use crate::base::error::{Error, Result};
 use crate::base::fork;
 use crate::base::shared::{self, Format, SharedBy};
@@ -21,10 +21,10 @@ pub(super) const FORMAT: Format =
 /// Words of a file, with its header.
 pub(super) const FILE_WORDS: usize = WORDS + shared::HEADER;
 
-static TABLE: OnceBox<Kept> = OnceBox::new();
+static TABLE: OnceBox<SharedCounters> = OnceBox::new();
 
-struct Kept {
-    table: Option<Table>,
+struct SharedCounters {
+    table: Option<CounterTable>,
     place: SharedBy,
     /// Why it is not in the file that was named.
     problem: Option<Error>,
@@ -43,7 +43,7 @@ pub fn file() -> Option<PathBuf> {
 /// # Errors
 /// `invalid_argument` for a file that cannot be used: then the table is in memory.
 pub fn prepare(file: Option<&Path>) -> Result<()> {
-    TABLE.get_or_init(|| Box::new(Kept::new(file))).problem.clone().map_or(Ok(()), Err)
+    TABLE.get_or_init(|| Box::new(SharedCounters::new(file))).problem.clone().map_or(Ok(()), Err)
 }
 
 /// Who counts in the same table as this process.
@@ -52,21 +52,21 @@ pub fn place() -> SharedBy {
 }
 
 /// The table of this process; none if it is off, or the system gives no memory to share.
-pub(crate) fn table() -> Option<Table> {
-    TABLE.get_or_init(|| Box::new(Kept::new(file().as_deref()))).table
+pub(crate) fn table() -> Option<CounterTable> {
+    TABLE.get_or_init(|| Box::new(SharedCounters::new(file().as_deref()))).table
 }
 
-impl Kept {
-    fn new(path: Option<&Path>) -> Kept {
+impl SharedCounters {
+    fn new(path: Option<&Path>) -> SharedCounters {
         fork::watch();
         if std::env::var_os(METRICS_VARIABLE).is_some_and(|value| value == "off") {
-            return Kept { table: None, place: SharedBy::Nobody, problem: None };
+            return SharedCounters { table: None, place: SharedBy::Nobody, problem: None };
         }
         let (joined, problem) = shared::join(path, &FORMAT, FILE_WORDS);
-        if let Some(table) = joined.and_then(|(words, _)| Table::new(words)) {
-            return Kept { table: Some(table), place: SharedBy::File, problem };
+        if let Some(table) = joined.and_then(|(words, _)| CounterTable::new(words)) {
+            return SharedCounters { table: Some(table), place: SharedBy::File, problem };
         }
-        let table = shared::map(WORDS, true).and_then(Table::new);
-        Kept { place: if table.is_some() { SharedBy::Forks } else { SharedBy::Nobody }, table, problem }
+        let table = shared::map(WORDS, true).and_then(CounterTable::new);
+        SharedCounters { place: if table.is_some() { SharedBy::Forks } else { SharedBy::Nobody }, table, problem }
     }
 }

@@ -11,7 +11,7 @@ use super::loads::{LoadKind, LoadResult};
 use super::locks::{self, AcquisitionResult};
 use super::process;
 use super::stripes::sums;
-use super::table::Table;
+use super::table::CounterTable;
 use super::takes::TAKE_RESULTS;
 use super::{histogram, layout};
 use crate::base::decision::Source;
@@ -114,7 +114,7 @@ pub fn snapshot() -> Snapshot {
 }
 
 /// What was counted in a table.
-pub(super) fn of(table: Table) -> Snapshot {
+pub(super) fn of(table: CounterTable) -> Snapshot {
     let fixed = sums(table.fixed());
     let counter = |name, help, samples| Metric { name, help, kind: MetricKind::Counter, samples };
     let histogram = |name, help, samples| Metric { name, help, kind: MetricKind::Histogram, samples };
@@ -169,7 +169,7 @@ fn plain(number: u64) -> Sample {
 }
 
 /// The sums of each name. Names that look alike are one: none may be there twice.
-fn named<const W: usize>(table: Table, region: &layout::Region) -> BTreeMap<String, [u64; W]> {
+fn named<const W: usize>(table: CounterTable, region: &layout::Region) -> BTreeMap<String, [u64; W]> {
     let mut all: BTreeMap<String, [u64; W]> = BTreeMap::new();
     for (name, stripes) in table.all::<W>(region) {
         let sum = all.entry(name).or_insert([0; W]);
@@ -178,7 +178,7 @@ fn named<const W: usize>(table: Table, region: &layout::Region) -> BTreeMap<Stri
     all
 }
 
-fn decisions(table: Table) -> Vec<Sample> {
+fn decisions(table: CounterTable) -> Vec<Sample> {
     let mut samples = Vec::new();
     for (name, sums) in named::<LIMITER>(table, &LIMITERS) {
         for (outcome, source) in
@@ -191,7 +191,7 @@ fn decisions(table: Table) -> Vec<Sample> {
     without_zeros(samples)
 }
 
-fn takes(table: Table) -> Vec<Sample> {
+fn takes(table: CounterTable) -> Vec<Sample> {
     let of = |(name, sums): (String, [u64; SMALL])| {
         TAKE_RESULTS
             .into_iter()
@@ -201,7 +201,7 @@ fn takes(table: Table) -> Vec<Sample> {
     without_zeros(named(table, &STOCKS).into_iter().flat_map(of).collect())
 }
 
-fn loads(table: Table, kind: LoadKind) -> Vec<Sample> {
+fn loads(table: CounterTable, kind: LoadKind) -> Vec<Sample> {
     let of = |(name, sums): (String, [u64; SMALL])| {
         LoadResult::ALL
             .map(|result| sample(&[(kind.as_str(), &name), ("result", kind.label(result))], sums[result as usize]))
@@ -215,7 +215,7 @@ fn without_zeros(mut samples: Vec<Sample>) -> Vec<Sample> {
     samples
 }
 
-fn breakers(table: Table) -> [Vec<Sample>; 2] {
+fn breakers(table: CounterTable) -> [Vec<Sample>; 2] {
     let mut servers: BTreeMap<(String, &'static str), (u64, u64)> = BTreeMap::new();
     for (server, stripes) in table.all::<SMALL>(&SERVERS) {
         let counted = sums(stripes);
@@ -243,7 +243,7 @@ fn acquisitions(fixed: &[u64; FIXED]) -> Vec<Sample> {
     AcquisitionResult::ALL.map(of).into()
 }
 
-fn healed(table: Table, fixed: &[u64; FIXED]) -> Vec<Sample> {
+fn healed(table: CounterTable, fixed: &[u64; FIXED]) -> Vec<Sample> {
     let limiters = named::<LIMITER>(table, &LIMITERS).values().map(|sums| sums[decisions::HEALED]).sum();
     vec![sample(&[("kind", "limiter")], limiters), sample(&[("kind", "lock")], fixed[locks::HEALED])]
 }

@@ -11,12 +11,12 @@ pub(super) const OTHER: &str = "other";
 
 /// A table in this memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Table(&'static [AtomicU64]);
+pub(crate) struct CounterTable(&'static [AtomicU64]);
 
-impl Table {
+impl CounterTable {
     /// None if that is too little.
-    pub fn new(words: &'static [AtomicU64]) -> Option<Table> {
-        words.get(..WORDS).map(Table)
+    pub fn new(words: &'static [AtomicU64]) -> Option<CounterTable> {
+        words.get(..WORDS).map(CounterTable)
     }
 
     /// The counters that have no name.

@@ -11,15 +11,15 @@ use super::layout::{CACHES, FIXED, LIMITER, LIMITERS, NAME_BYTES, SERVERS, SMALL
 use super::process::{FILE_WORDS, FORMAT};
 use super::snapshot::{Snapshot, of};
 use super::stripes::{STRIPES, Stripes, add, sums};
-use super::table::Table;
+use super::table::CounterTable;
 use crate::base::error::Error;
 use crate::base::shared;
 
-fn table() -> Table {
-    Table::new(shared::map(WORDS, true).unwrap()).unwrap()
+fn table() -> CounterTable {
+    CounterTable::new(shared::map(WORDS, true).unwrap()).unwrap()
 }
 
-fn limiter(table: Table, name: &str) -> &'static Stripes<LIMITER> {
+fn limiter(table: CounterTable, name: &str) -> &'static Stripes<LIMITER> {
     table.series(&LIMITERS, name.as_bytes())
 }
 
@@ -28,7 +28,7 @@ fn counted(snapshot: &Snapshot, name: &str) -> u64 {
     snapshot.number("quotalock_decisions_total", &[("limiter", name), ("result", "allowed"), ("source", "redis")])
 }
 
-fn names(table: Table) -> Vec<String> {
+fn names(table: CounterTable) -> Vec<String> {
     let mut names: Vec<String> = table.all::<LIMITER>(&LIMITERS).map(|(name, _)| name).collect();
     names.sort();
     names
@@ -100,7 +100,7 @@ fn a_process_that_is_killed_anywhere_leaves_what_others_go_on_with() {
 #[test]
 fn a_place_whose_claimer_died_before_it_wrote_the_name_gets_it_from_the_next() {
     let words = shared::map(WORDS, true).unwrap();
-    let table = Table::new(words).unwrap();
+    let table = CounterTable::new(words).unwrap();
     add(limiter(table, "orphan"), 0, 1);
     let lengths = words[LIMITERS.names()..LIMITERS.counters()].iter().step_by(super::layout::NAME);
     lengths.for_each(|length| length.store(0, Ordering::SeqCst));
@@ -126,7 +126,7 @@ fn names_beyond_the_last_place_are_counted_together() {
 #[test]
 fn regions_do_not_overlap_and_fill_the_table() {
     let words = shared::map(WORDS, true).unwrap();
-    let table = Table::new(words).unwrap();
+    let table = CounterTable::new(words).unwrap();
     table.fixed().iter().flatten().for_each(|word| word.store(1, Ordering::Relaxed));
     for (region, width) in [(&LIMITERS, LIMITER), (&STOCKS, SMALL), (&SERVERS, SMALL)] {
         assert_eq!(region.width, width);
@@ -139,7 +139,7 @@ fn regions_do_not_overlap_and_fill_the_table() {
     let last: u64 = table.all::<SMALL>(&SERVERS).map(|(_, stripes)| sums(stripes)[SMALL - 1]).sum();
     assert_eq!(last, SERVERS.most as u64 + 9);
     assert_eq!(FIXED % 8 + LIMITER % 8 + SMALL % 8 + LIMITERS.counters() % 8 + SERVERS.counters() % 8, 0, "in lines");
-    assert!(Table::new(&words[1..]).is_none(), "a table is never less than whole");
+    assert!(CounterTable::new(&words[1..]).is_none(), "a table is never less than whole");
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn a_file_is_joined_by_all_of_this_version_and_by_nobody_else() {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("metrics");
     let join = |path: &Path| match shared::join(Some(path), &FORMAT, FILE_WORDS) {
-        (Some((words, _)), None) => Ok(Table::new(words).unwrap()),
-        (_, problem) => Err::<Table, Error>(problem.unwrap()),
+        (Some((words, _)), None) => Ok(CounterTable::new(words).unwrap()),
+        (_, problem) => Err::<CounterTable, Error>(problem.unwrap()),
     };
     let [one, other] = [join(&path), join(&path)].map(Result::unwrap);
     add(limiter(one, "shared"), 0, 1);

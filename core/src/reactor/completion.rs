@@ -86,12 +86,12 @@ impl Sink for FutureAnswer {
 }
 
 /// Takes the call back when its future is dropped before the answer came.
-struct Awaited {
+struct AwaitedCall {
     sink: Arc<dyn Sink>,
     answered: bool,
 }
 
-impl Drop for Awaited {
+impl Drop for AwaitedCall {
     fn drop(&mut self) {
         if !self.answered {
             cancel(0, &self.sink);
@@ -103,7 +103,7 @@ impl Drop for Awaited {
 /// for it on any executor.
 async fn answer_of(begin: impl FnOnce(&Arc<dyn Sink>) -> Option<Result<Answer>>) -> Result<Answer> {
     let waiter = Arc::new(FutureAnswer::default());
-    let mut awaited = Awaited { sink: waiter.clone(), answered: false };
+    let mut awaited = AwaitedCall { sink: waiter.clone(), answered: false };
     let answer = match begin(&awaited.sink) {
         Some(answer) => answer,
         None => poll_fn(|context| waiter.poll(context)).await,

@@ -8,12 +8,12 @@ use std::time::Instant;
 use super::cleanup::Cleanup;
 use crate::base::error::{Error, Result};
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::sink::Tag;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
 use crate::session::Session;
 use crate::session::call::Task;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 /// What somebody needs a subscription for: the client, what channels' names begin with, and the slot.
 pub(crate) type Need = (Arc<Session>, Arc<[u8]>, u16);
@@ -28,13 +28,13 @@ pub(crate) trait Guest: Any + Send {
     /// The slots in which somebody waits.
     fn slots(&self) -> HashSet<u16>;
     /// The subscription in a slot was made, or made again, or elsewhere: those who rested may have missed a hint.
-    fn on_subscribed(&mut self, slot: u16, ear: Ear);
+    fn on_subscribed(&mut self, slot: u16, ear: HintChannel);
     /// No subscription could be made in a slot.
     fn on_not_subscribed(&mut self, slot: u16, error: &Error);
     /// The subscription in a slot has gone.
     fn on_subscription_lost(&mut self, slot: u16);
     /// A hint has come.
-    fn on_hint(&mut self, id: &Id);
+    fn on_hint(&mut self, id: &AttemptId);
     /// The answer to what it asked under this number.
     fn on_answer(&mut self, number: u64, answer: Result<Answer>);
     /// Does what is due.

@@ -17,12 +17,12 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
 use crate::call::sink::{Sink, Tag};
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
-use crate::state::lease::Id;
 
 use cleanup::Cleanups;
 pub(crate) use cleanup::{CLEAN_UP, Cleanup};
@@ -149,7 +149,7 @@ impl Reactor {
     }
 
     /// A client's subscription in a slot was made, or failed.
-    fn on_subscription(&mut self, client: u64, slot: u16, made: Result<Ear>) {
+    fn on_subscription(&mut self, client: u64, slot: u16, made: Result<HintChannel>) {
         self.each_of(client, |guest| match &made {
             Ok(ear) => guest.on_subscribed(slot, *ear),
             Err(error) => guest.on_not_subscribed(slot, error),
@@ -162,7 +162,7 @@ impl Reactor {
     }
 
     /// Hints have come on a client's subscription.
-    fn on_hints(&mut self, client: u64, hints: &[Id]) {
+    fn on_hints(&mut self, client: u64, hints: &[AttemptId]) {
         self.each_of(client, |guest| hints.iter().for_each(|id| guest.on_hint(id)));
     }
 

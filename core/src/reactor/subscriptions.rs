@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::Reactor;
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 use crate::connection::deadline::CallDeadline;
-use crate::connection::dial::on_thread;
-use crate::connection::subscription::{Ear, News, Subscription};
+use crate::connection::subscription::{HintChannel, News, Subscription};
 use crate::session::Session;
 use crate::session::node::Node;
 
@@ -26,13 +26,13 @@ const SPARE: usize = 256;
 const HOPS: u32 = 4;
 
 /// A client, and the number of a server; 0 while that is not known.
-type Place = (u64, u64);
+type SubscriptionKey = (u64, u64);
 
 /// A new connection, and its server.
-type Subscribed = (Arc<Node>, Subscription);
+type OpenedSubscription = (Arc<Node>, Subscription);
 
-enum State {
-    Opening(Receiver<Result<Subscribed>>),
+enum ListenerState {
+    Opening(Receiver<Result<OpenedSubscription>>),
     Up(Box<Subscription>),
 }
 
@@ -41,7 +41,7 @@ struct Listener {
     session: Arc<Session>,
     prefix: Arc<[u8]>,
     node: Option<Arc<Node>>,
-    state: State,
+    state: ListenerState,
     /// Whether nobody needed it at the last sweep.
     is_spare: bool,
 }
@@ -60,7 +60,7 @@ struct Want {
 /// The subscriptions of all clients.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
-    all: HashMap<Place, Listener>,
+    all: HashMap<SubscriptionKey, Listener>,
     wants: HashMap<(u64, u16), Want>,
     sweep: Option<Instant>,
 }
@@ -85,11 +85,11 @@ impl Subscriptions {
     }
 
     /// Hears what one has to say; true if that was anything.
-    fn hear(&mut self, place: Place, reactor: &mut Reactor, now: Instant) -> bool {
+    fn hear(&mut self, place: SubscriptionKey, reactor: &mut Reactor, now: Instant) -> bool {
         let Some(listener) = self.all.get_mut(&place) else { return false };
         let connection = match &mut listener.state {
-            State::Up(connection) => connection,
-            State::Opening(result) => {
+            ListenerState::Up(connection) => connection,
+            ListenerState::Opening(result) => {
                 let opened = match result.try_recv() {
                     Err(TryRecvError::Empty) => return false,
                     Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "the subscribing thread died")),
@@ -119,14 +119,20 @@ impl Subscriptions {
         !hints.is_empty()
     }
 
-    fn on_opened(&mut self, place: Place, opened: Result<Subscribed>, reactor: &mut Reactor, now: Instant) {
+    fn on_opened(
+        &mut self,
+        place: SubscriptionKey,
+        opened: Result<OpenedSubscription>,
+        reactor: &mut Reactor,
+        now: Instant,
+    ) {
         let Some(mut listener) = self.all.remove(&place) else { return };
         let client = place.0;
         match opened {
             Ok((node, connection)) => {
                 // The search, or a server that sent it on, may have led elsewhere.
                 let at = (client, node.number);
-                (listener.node, listener.state) = (Some(node), State::Up(Box::new(connection)));
+                (listener.node, listener.state) = (Some(node), ListenerState::Up(Box::new(connection)));
                 if listener.session.is_cluster() {
                     self.sweep.get_or_insert(now + SWEEP);
                 }
@@ -145,7 +151,7 @@ impl Subscriptions {
     }
 
     /// A subscription hears of these slots no more: who waits there is to be told elsewhere, from this moment on.
-    fn on_lost(&mut self, place: Place, slots: HashSet<u16>, reactor: &mut Reactor, from: Instant) {
+    fn on_lost(&mut self, place: SubscriptionKey, slots: HashSet<u16>, reactor: &mut Reactor, from: Instant) {
         let Some(listener) = self.all.get(&place) else { return };
         let (client, waited) = (place.0, reactor.slots(place.0));
         for slot in slots {
@@ -160,9 +166,9 @@ impl Subscriptions {
     }
 
     /// Closes a connection; who waits there has another made, from this moment on.
-    fn give_up(&mut self, place: Place, reactor: &mut Reactor, from: Instant) {
+    fn give_up(&mut self, place: SubscriptionKey, reactor: &mut Reactor, from: Instant) {
         let slots = match self.all.get(&place) {
-            Some(Listener { state: State::Up(connection), .. }) => connection.slots().collect(),
+            Some(Listener { state: ListenerState::Up(connection), .. }) => connection.slots().collect(),
             _ => HashSet::new(),
         };
         self.on_lost(place, slots, reactor, from);
@@ -206,8 +212,8 @@ impl Subscriptions {
                 self.all.insert(place, Listener { session, prefix, node, state, is_spare: false });
                 false
             }
-            Some(State::Opening(_)) => false,
-            Some(State::Up(connection)) => match connection.ear(slot) {
+            Some(ListenerState::Opening(_)) => false,
+            Some(ListenerState::Up(connection)) => match connection.ear(slot) {
                 Some(ear) if session.is_near(slot, ear) || want.hops >= HOPS => {
                     connection.note(slot);
                     self.on_near(client, slot, ear, reactor);
@@ -240,10 +246,10 @@ impl Subscriptions {
     }
 
     /// Somebody waits in a slot, and is told from now on.
-    fn on_near(&mut self, client: u64, slot: u16, ear: Ear, reactor: &mut Reactor) {
+    fn on_near(&mut self, client: u64, slot: u16, ear: HintChannel, reactor: &mut Reactor) {
         self.wants.remove(&(client, slot));
         for ((of, _), listener) in &mut self.all {
-            if let State::Up(connection) = &mut listener.state
+            if let ListenerState::Up(connection) = &mut listener.state
                 && *of == client
                 && ear.node.is_some_and(|node| node > 0 && node != connection.node())
             {
@@ -258,7 +264,7 @@ impl Subscriptions {
         let mut needed: HashMap<u64, HashSet<u16>> = HashMap::new();
         let mut over = Vec::new();
         for ((client, node), listener) in &mut self.all {
-            let State::Up(connection) = &listener.state else { continue };
+            let ListenerState::Up(connection) = &listener.state else { continue };
             if !listener.session.is_cluster() {
                 continue;
             }
@@ -282,7 +288,7 @@ impl Subscriptions {
     /// What to watch for reading.
     pub fn descriptors(&self) -> impl Iterator<Item = RawFd> {
         let up = |listener: &Listener| {
-            if let State::Up(connection) = &listener.state { Some(connection.descriptor()) } else { None }
+            if let ListenerState::Up(connection) = &listener.state { Some(connection.descriptor()) } else { None }
         };
         self.all.values().filter_map(up)
     }
@@ -303,7 +309,7 @@ fn teller(session: &Session, slot: u16) -> Option<Arc<Node>> {
 }
 
 /// Begins to subscribe, on a thread that lives as long as the attempt.
-fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, slot: u16, ring: impl FnOnce() + Send + 'static) -> State {
+fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, slot: u16, ring: impl FnOnce() + Send + 'static) -> ListenerState {
     let (tell, result) = sync_channel(1);
     let (tell_failed, session, prefix) = (tell.clone(), session.clone(), prefix.clone());
     let spawned = on_thread("quotalock-subscription", move || {
@@ -315,5 +321,5 @@ fn open(session: &Arc<Session>, prefix: &Arc<[u8]>, slot: u16, ring: impl FnOnce
     if let Err(error) = spawned {
         let _ = tell_failed.try_send(Err(error));
     }
-    State::Opening(result)
+    ListenerState::Opening(result)
 }

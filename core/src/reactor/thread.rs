@@ -12,9 +12,9 @@ use super::subscriptions::Subscriptions;
 use super::{Cleanup, Errand, Guests, Reactor, Work};
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
+use crate::base::thread::on_thread;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
-use crate::connection::dial::on_thread;
 use crate::connection::wire::Failure;
 use crate::redis::links::Links;
 use crate::session::Session;
@@ -44,7 +44,7 @@ enum Message {
 }
 
 #[derive(Default)]
-struct Inbox {
+struct ThreadInbox {
     submissions: Vec<Submission>,
     closed: Vec<u64>,
     /// Each by its number, or all of a sink.
@@ -57,7 +57,7 @@ struct Inbox {
 }
 
 struct ReactorThread {
-    inbox: Mutex<Inbox>,
+    inbox: Mutex<ThreadInbox>,
     bell: UnixStream,
 }
 
@@ -94,7 +94,7 @@ impl ReactorThread {
         Ok(thread)
     }
 
-    fn post(&self, what: impl FnOnce(&mut Inbox)) {
+    fn post(&self, what: impl FnOnce(&mut ThreadInbox)) {
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         what(&mut inbox);
         if !std::mem::replace(&mut inbox.told, true) {
@@ -259,7 +259,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
         Links::new(Arc::new(move || thread.ring()), |_| true)
     };
     loop {
-        let Inbox { submissions, closed, cancelled, messages, told: _, asleep_until: _ } =
+        let ThreadInbox { submissions, closed, cancelled, messages, told: _, asleep_until: _ } =
             std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
         for Submission { client, step, exchange, tag } in submissions {
             links.entry(client).or_insert_with(make).submit(step, exchange, tag);

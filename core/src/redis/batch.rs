@@ -16,7 +16,7 @@ use crate::session::node::Node;
 const MOST: usize = 1 << 20;
 
 /// A call with its place among the answers.
-struct Job {
+struct BatchedCall {
     at: usize,
     exchange: Exchange,
     /// Whether it is to be sent as it is.
@@ -29,7 +29,7 @@ pub(crate) fn run_all(exchanges: Vec<Exchange>, interrupted: &mut dyn FnMut() ->
     let count = exchanges.len();
     let mut batch = Batch::default();
     let jobs = exchanges.into_iter().enumerate();
-    batch.queue.extend(jobs.map(|(at, exchange)| Job { at, exchange, is_begun: false }));
+    batch.queue.extend(jobs.map(|(at, exchange)| BatchedCall { at, exchange, is_begun: false }));
     while !batch.queue.is_empty() {
         if let Err(error) = batch.turn(interrupted) {
             batch.end(error);
@@ -43,17 +43,17 @@ pub(crate) fn run_all(exchanges: Vec<Exchange>, interrupted: &mut dyn FnMut() ->
 #[derive(Default)]
 struct Batch {
     /// What is to be sent, in this order.
-    queue: VecDeque<Job>,
+    queue: VecDeque<BatchedCall>,
     /// What goes to another server than the trip under way.
-    apart: VecDeque<Job>,
+    apart: VecDeque<BatchedCall>,
     /// What is on its way, in the order of the wire.
-    sent: VecDeque<Job>,
+    sent: VecDeque<BatchedCall>,
     done: Vec<(usize, Result<Answer>)>,
     /// What was refused, to be sent again after a pause.
-    later: Vec<Job>,
+    later: Vec<BatchedCall>,
     pause: Duration,
     /// What waits for the servers to be found.
-    lost: Vec<Job>,
+    lost: Vec<BatchedCall>,
 }
 
 impl Batch {
@@ -191,15 +191,15 @@ impl Batch {
         }
     }
 
-    fn follow(&mut self, job: Job, step: Step) {
+    fn follow(&mut self, job: BatchedCall, step: Step) {
         match step {
             Step::Done(answer) => self.done.push((job.at, answer)),
-            Step::Send => self.queue.push_back(Job { is_begun: true, ..job }),
+            Step::Send => self.queue.push_back(BatchedCall { is_begun: true, ..job }),
             Step::Sleep(pause) => {
                 self.pause = self.pause.max(pause);
-                self.later.push(Job { is_begun: false, ..job });
+                self.later.push(BatchedCall { is_begun: false, ..job });
             }
-            Step::Discover => self.lost.push(Job { is_begun: false, ..job }),
+            Step::Discover => self.lost.push(BatchedCall { is_begun: false, ..job }),
         }
     }
 

@@ -6,9 +6,9 @@ use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::refusal;
-use crate::call::resp::{ReplyLimit, Value};
+use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::deadline::{interruption, sleep_until};
-use crate::connection::dial::not_redis;
+use crate::connection::open::not_redis;
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::exchange::{Exchange, Step};
 
@@ -68,8 +68,8 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
         let mut step = exchange.on_reply(reply, &mut wire.clock);
         if let Some((replicas, patience)) = exchange.wanted_acks(&step) {
             step = match wire.acks(replicas, patience, timeout, server, interrupted) {
-                Ok(Value::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
-                Ok(Value::Error(text)) => {
+                Ok(Reply::Int(acks)) => exchange.on_acks(acks.max(0) as u64, step),
+                Ok(Reply::Error(text)) => {
                     return Step::Done(Err(refusal::not_permitted(&text, None, &server.to_string())));
                 }
                 Ok(other) => return exchange.on_failure(Failure::Unknown(not_redis(server, &format!("{other:?}")))),
@@ -104,7 +104,7 @@ fn ask(
     exchange: &Exchange,
     server: &Server,
     interrupted: &mut dyn FnMut() -> bool,
-) -> std::result::Result<Value, Broken> {
+) -> std::result::Result<Reply, Broken> {
     wire.clear();
     encode(wire, exchange);
     wire.send(exchange.deadline(), server, interrupted)?;
@@ -117,7 +117,7 @@ pub(super) fn receive(
     exchange: &Exchange,
     server: &Server,
     interrupted: &mut dyn FnMut() -> bool,
-) -> std::result::Result<Value, Broken> {
+) -> std::result::Result<Reply, Broken> {
     let mut asked = None;
     if exchange.is_asking() {
         asked = Some(wire.receive(exchange.deadline(), ReplyLimit::TINY, server, interrupted)?);
@@ -127,10 +127,10 @@ pub(super) fn receive(
 }
 
 /// What counts of the replies to `ASKING` and to the call: a user without the right to ask is only sent back.
-pub(super) fn of_both(asked: Option<Value>, reply: Value) -> Value {
+pub(super) fn of_both(asked: Option<Reply>, reply: Reply) -> Reply {
     match (asked, reply) {
-        (Some(Value::Error(lacks)), Value::Error(sent)) if lacks.starts_with("NOPERM") && sent.starts_with("MOVED") => {
-            Value::Error(lacks)
+        (Some(Reply::Error(lacks)), Reply::Error(sent)) if lacks.starts_with("NOPERM") && sent.starts_with("MOVED") => {
+            Reply::Error(lacks)
         }
         (_, reply) => reply,
     }

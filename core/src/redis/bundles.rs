@@ -1,6 +1,6 @@
 //! Puts calls together that travel as one.
 
-use super::pipelined::{Job, Pipelined};
+use super::pipelined::{Pipelined, PipelinedCall};
 
 /// Fewer calls than this are cheaper apart.
 const FEWEST: usize = 4;
@@ -10,7 +10,7 @@ const MOST: usize = 32;
 const MOST_KINDS: usize = 8;
 
 /// Calls of one kind.
-type Gathered<T> = ((usize, u64), Vec<Job<T>>);
+type Gathered<T> = ((usize, u64), Vec<PipelinedCall<T>>);
 
 /// Calls that wait for others of their kind. No call overtakes another about the same key.
 pub(crate) struct Bundles<T> {
@@ -26,7 +26,7 @@ impl<T> Default for Bundles<T> {
 
 impl<T> Bundles<T> {
     /// Takes a call, which is written now or with others; so many are still to come.
-    pub fn put(&mut self, job: Job<T>, to_come: usize, up: &mut Pipelined<T>) {
+    pub fn put(&mut self, job: PipelinedCall<T>, to_come: usize, up: &mut Pipelined<T>) {
         let is_few = self.gathered.is_empty() && to_come + 1 < FEWEST;
         let Some(bundle) = job.0.bundle().filter(|_| !is_few && up.takes_bundles()) else {
             // It may be about any key.
@@ -61,7 +61,7 @@ impl<T> Bundles<T> {
     }
 }
 
-fn write<T>(jobs: Vec<Job<T>>, up: &mut Pipelined<T>) {
+fn write<T>(jobs: Vec<PipelinedCall<T>>, up: &mut Pipelined<T>) {
     if jobs.len() < FEWEST {
         jobs.into_iter().for_each(|job| up.encode(job));
     } else {

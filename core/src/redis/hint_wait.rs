@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::fork::generation;
+use crate::call::hint::AttemptId;
 use crate::connection::deadline::{CallDeadline, SLICE, interruption, sleep_until};
-use crate::connection::subscription::{Ear, Heard, Subscription};
+use crate::connection::subscription::{Heard, HintChannel, Subscription};
 use crate::session::Session;
-use crate::state::lease::Id;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
 pub(crate) struct HintWait {
@@ -38,7 +38,7 @@ impl HintWait {
     }
 
     /// Where it hears hints; none if it does not listen.
-    pub fn ear(&self) -> Option<Ear> {
+    pub fn ear(&self) -> Option<HintChannel> {
         self.subscription.as_ref().and_then(|subscription| subscription.ear(self.slot))
     }
 
@@ -111,7 +111,7 @@ impl HintWait {
     ///
     /// # Errors
     /// As [`listen`](HintWait::listen); `internal` if the caller was interrupted.
-    pub fn rest(&mut self, topic: &Id, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
+    pub fn rest(&mut self, topic: &AttemptId, until: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<()> {
         let Some(subscription) = &mut self.subscription else { return sleep_until(until, interrupted) };
         match subscription.wait(topic, self.slot, until, interrupted)? {
             Heard::Hint | Heard::Nothing => Ok(()),

@@ -8,12 +8,14 @@ use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
 use super::bundles::Bundles;
-use super::pipelined::{Ends, Job, Pipelined};
-use super::queue::Queue;
+use super::pipelined::{Ends, Pipelined, PipelinedCall};
+use super::queue::SendQueue;
 use crate::base::error::{Code, Error, Result};
+use crate::base::thread::on_thread;
 use crate::call::answer::Answer;
 use crate::connection::deadline::CallDeadline;
-use crate::connection::dial::{Connection, dial, on_thread, overdue};
+use crate::connection::dial::{dial, overdue};
+use crate::connection::open::Connection;
 use crate::connection::wire::Failure;
 use crate::session::exchange::{Exchange, Step};
 use crate::session::node::Node;
@@ -21,13 +23,13 @@ use crate::session::node::Node;
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
     node: Arc<Node>,
-    state: State<T>,
+    state: LinkState<T>,
     /// Calls to be put on the wire.
-    waiting: Queue<T>,
+    waiting: SendQueue<T>,
     /// Calls that sleep before they start again.
-    napping: Vec<(Instant, Job<T>)>,
+    napping: Vec<(Instant, PipelinedCall<T>)>,
     /// Calls that go elsewhere now.
-    elsewhere: Vec<(Step, Job<T>)>,
+    elsewhere: Vec<(Step, PipelinedCall<T>)>,
     done: Vec<(T, Result<Answer>)>,
     /// Called from another thread when a dial has ended.
     wake: Arc<dyn Fn() + Send + Sync>,
@@ -37,7 +39,7 @@ pub(crate) struct Link<T> {
     epoch: u64,
 }
 
-enum State<T> {
+enum LinkState<T> {
     Idle,
     Dialing(Dialing),
     Up(Box<Pipelined<T>>),
@@ -61,8 +63,8 @@ impl<T> Link<T> {
     pub fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
         Link {
             node,
-            state: State::Idle,
-            waiting: Queue::default(),
+            state: LinkState::Idle,
+            waiting: SendQueue::default(),
             napping: Vec::new(),
             elsewhere: Vec::new(),
             done: Vec::new(),
@@ -93,7 +95,7 @@ impl<T> Link<T> {
     }
 
     /// Takes the calls that go elsewhere, with what is to be done with each.
-    pub fn take_elsewhere(&mut self) -> Vec<(Step, Job<T>)> {
+    pub fn take_elsewhere(&mut self) -> Vec<(Step, PipelinedCall<T>)> {
         std::mem::take(&mut self.elsewhere)
     }
 
@@ -123,21 +125,21 @@ impl<T> Link<T> {
     /// The socket, with the number of the connection it belongs to.
     pub fn socket(&self) -> Option<(RawFd, u64)> {
         match &self.state {
-            State::Up(up) => Some((up.descriptor(), self.epoch)),
+            LinkState::Up(up) => Some((up.descriptor(), self.epoch)),
             _ => None,
         }
     }
 
     /// Whether there are bytes that the socket did not take yet.
     pub fn wants_write(&self) -> bool {
-        matches!(&self.state, State::Up(up) if up.wants_write())
+        matches!(&self.state, LinkState::Up(up) if up.wants_write())
     }
 
     /// When to turn again if nothing else happens.
     pub fn next_turn(&self) -> Option<Instant> {
         let pending = match &self.state {
-            State::Up(up) if up.has_more() => return Some(Instant::now()),
-            State::Up(up) => up.next_deadline(),
+            LinkState::Up(up) if up.has_more() => return Some(Instant::now()),
+            LinkState::Up(up) => up.next_deadline(),
             _ => None,
         };
         let waiting = self.waiting.next_deadline();
@@ -147,7 +149,7 @@ impl<T> Link<T> {
 
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
-        let pending = matches!(&self.state, State::Up(up) if !up.is_free());
+        let pending = matches!(&self.state, LinkState::Up(up) if !up.is_free());
         pending || !self.waiting.is_empty() || !self.napping.is_empty()
     }
 
@@ -165,14 +167,14 @@ impl<T> Link<T> {
         if let Some((_, tag)) = self.waiting.take_first(|(_, tag)| is_it(tag)) {
             return Some(tag);
         }
-        let State::Up(up) = &mut self.state else { return None };
+        let LinkState::Up(up) = &mut self.state else { return None };
         up.take_first(|(_, tag)| is_it(tag)).map(|(_, tag)| tag)
     }
 
     /// Ends every call under way with `closed` and hangs up.
     pub fn close(&mut self) {
-        let up = match std::mem::replace(&mut self.state, State::Idle) {
-            State::Up(up) => up.into_jobs(),
+        let up = match std::mem::replace(&mut self.state, LinkState::Idle) {
+            LinkState::Up(up) => up.into_jobs(),
             _ => Vec::new(),
         };
         let napping = std::mem::take(&mut self.napping).into_iter().map(|(_, job)| job);
@@ -183,7 +185,7 @@ impl<T> Link<T> {
     }
 
     fn finish_dial(&mut self) {
-        let State::Dialing(dialing) = &self.state else { return };
+        let LinkState::Dialing(dialing) = &self.state else { return };
         let result = match dialing.result.try_recv() {
             Err(TryRecvError::Empty) if Instant::now() < dialing.deadline => return,
             // The thread will notice a little later; until then the next calls would wait for it in vain.
@@ -200,11 +202,11 @@ impl<T> Link<T> {
             Ok(connection) => {
                 self.node.reached(connection.epoch);
                 self.epoch += 1;
-                self.state = State::Up(Box::new(Pipelined::new(connection, self.node.clone())));
+                self.state = LinkState::Up(Box::new(Pipelined::new(connection, self.node.clone())));
             }
             Err(error) => {
                 self.node.not_reached(began.elapsed(), &error);
-                self.state = State::Idle;
+                self.state = LinkState::Idle;
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
                     // Not to be dialed again in the same turn: a repeat waits for the next start.
@@ -215,7 +217,7 @@ impl<T> Link<T> {
     }
 
     fn read(&mut self, now: Instant) {
-        let State::Up(up) = &mut self.state else { return };
+        let LinkState::Up(up) = &mut self.state else { return };
         let mut again = Vec::new();
         let mut ends = Ends { again: &mut again, done: &mut self.done, napping: &mut self.napping };
         let broken = up.read(now, &mut ends);
@@ -227,7 +229,7 @@ impl<T> Link<T> {
 
     /// Gives up the connection: what was sent on it may or may not have been done.
     fn hang_up(&mut self, error: Error) {
-        let State::Up(up) = std::mem::replace(&mut self.state, State::Idle) else { return };
+        let LinkState::Up(up) = std::mem::replace(&mut self.state, LinkState::Idle) else { return };
         for (mut exchange, tag) in up.into_jobs() {
             let step = exchange.on_failure(Failure::Unknown(error.clone()));
             self.submit(step, exchange, tag);
@@ -247,7 +249,7 @@ impl<T> Link<T> {
             let step = exchange.on_timeout_unsent();
             self.submit(step, exchange, tag);
         }
-        let State::Up(up) = &mut self.state else { return };
+        let LinkState::Up(up) = &mut self.state else { return };
         let mut silent = None;
         let mut late = Vec::new();
         while let Some((mut exchange, tag)) = up.take_late(now) {
@@ -274,9 +276,9 @@ impl<T> Link<T> {
             self.write();
             // The socket may have taken all that there was room for, or have broken under it.
             let at_once = match &self.state {
-                State::Up(up) => !up.is_full() && !up.is_leaving(),
-                State::Dialing(_) => false,
-                State::Idle => true,
+                LinkState::Up(up) => !up.is_full() && !up.is_leaving(),
+                LinkState::Dialing(_) => false,
+                LinkState::Idle => true,
             };
             if self.waiting.is_empty() || !at_once {
                 return;
@@ -289,16 +291,16 @@ impl<T> Link<T> {
             return;
         }
         let wanted = self.wanted;
-        if let State::Up(up) = &mut self.state
+        if let LinkState::Up(up) = &mut self.state
             && up.is_of_no_use()
         {
-            self.state = State::Idle;
+            self.state = LinkState::Idle;
         }
         match &mut self.state {
             // What waits for a server that was demoted goes to the next one, when this has answered what it was asked.
-            State::Up(up) if up.is_leaving() => {}
+            LinkState::Up(up) if up.is_leaving() => {}
             // What waits for a server that is slower than its callers is unsent for certain when its time is over.
-            State::Up(up) => {
+            LinkState::Up(up) => {
                 let mut bundles = Bundles::default();
                 while !up.is_full()
                     && let Some(job) = self.waiting.pop()
@@ -309,8 +311,8 @@ impl<T> Link<T> {
                 }
                 bundles.flush(up);
             }
-            State::Dialing(_) => {}
-            State::Idle => {
+            LinkState::Dialing(_) => {}
+            LinkState::Idle => {
                 self.waiting.retain(|(_, tag)| wanted(tag));
                 self.dial();
             }
@@ -332,7 +334,7 @@ impl<T> Link<T> {
             wake();
         });
         match spawned {
-            Ok(()) => self.state = State::Dialing(Dialing { result, began: Instant::now(), deadline, over }),
+            Ok(()) => self.state = LinkState::Dialing(Dialing { result, began: Instant::now(), deadline, over }),
             Err(error) => {
                 for (mut exchange, tag) in self.waiting.take_all() {
                     let step = exchange.on_failure(Failure::NotSent(error.clone()));
@@ -343,7 +345,7 @@ impl<T> Link<T> {
     }
 
     fn write(&mut self) {
-        let State::Up(up) = &mut self.state else { return };
+        let LinkState::Up(up) = &mut self.state else { return };
         if let Err(error) = up.write() {
             self.hang_up(error);
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::blocking::astray;
 use super::link::{Link, closed};
-use super::pipelined::Job;
+use super::pipelined::PipelinedCall;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::session::Session;
@@ -26,9 +26,9 @@ pub(crate) struct Socket {
 pub(crate) struct Links<T> {
     all: Vec<Link<T>>,
     /// Calls that have no server yet, and sleep before they start again.
-    napping: Vec<(Instant, Job<T>)>,
+    napping: Vec<(Instant, PipelinedCall<T>)>,
     /// Calls that wait for the servers to be found, and how many searches had ended when they began to.
-    lost: Vec<Job<T>>,
+    lost: Vec<PipelinedCall<T>>,
     searches: u64,
     /// The client, if its servers may change.
     session: Weak<Session>,

@@ -11,8 +11,8 @@ use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::call::resp::{Parser, ReplyLimit, Value, recycle};
-use crate::connection::dial::Connection;
+use crate::call::resp::{Parser, Reply, ReplyLimit, recycle};
+use crate::connection::open::Connection;
 use crate::connection::stream::Stream;
 use crate::session::exchange::{Exchange, Step, bundled};
 use crate::session::node::Node;
@@ -27,12 +27,12 @@ const MOST_UNSENT: usize = 1 << 20;
 const READS_A_TURN: usize = 16;
 
 /// A call with its owner's mark.
-pub(crate) type Job<T> = (Exchange, T);
+pub(crate) type PipelinedCall<T> = (Exchange, T);
 
 /// A call on the wire.
 struct Slot<T> {
     /// None if the caller's time was over before the reply came.
-    job: Option<Job<T>>,
+    job: Option<PipelinedCall<T>>,
     /// The most that its reply may be, whoever still waits for it.
     limit: ReplyLimit,
     /// Of the first of calls that travel as one, for which one reply comes.
@@ -50,13 +50,13 @@ struct Sent {
 /// Where calls go for which a reply came.
 pub(crate) struct Ends<'a, T> {
     /// To be sent at once.
-    pub again: &'a mut Vec<(Step, Job<T>)>,
+    pub again: &'a mut Vec<(Step, PipelinedCall<T>)>,
     pub done: &'a mut Vec<(T, Result<Answer>)>,
-    pub napping: &'a mut Vec<(Instant, Job<T>)>,
+    pub napping: &'a mut Vec<(Instant, PipelinedCall<T>)>,
 }
 
 impl<T> Ends<'_, T> {
-    fn put(&mut self, step: Step, (exchange, tag): Job<T>) {
+    fn put(&mut self, step: Step, (exchange, tag): PipelinedCall<T>) {
         match step {
             Step::Done(answer) => self.done.push((tag, answer)),
             Step::Send | Step::Discover => self.again.push((step, (exchange, tag))),
@@ -79,7 +79,7 @@ pub(crate) struct Pipelined<T> {
     /// So many of the first in `pending` are waited for by nobody.
     idle: usize,
     /// The last reply for which nobody waits: that to `ASKING` comes before its call's.
-    asked: Option<Value>,
+    asked: Option<Reply>,
     /// When the server last gave an answer, or was asked something after a silence. A part of one is none.
     heard: Instant,
     /// Whether calls were sent again: then those in `pending` are not in the order of their deadlines.
@@ -165,16 +165,16 @@ impl<T> Pipelined<T> {
         self.pending.is_empty() && self.stream.hung_up(self.heard)
     }
 
-    pub fn into_jobs(self) -> Vec<Job<T>> {
+    pub fn into_jobs(self) -> Vec<PipelinedCall<T>> {
         self.pending.into_iter().filter_map(|slot| slot.job).collect()
     }
 
-    fn jobs(&self) -> impl Iterator<Item = &Job<T>> {
+    fn jobs(&self) -> impl Iterator<Item = &PipelinedCall<T>> {
         self.pending.range(self.idle..).filter_map(|slot| slot.job.as_ref())
     }
 
     /// Takes the first call that fits out of those that wait for replies; its reply will be dropped.
-    pub fn take_first(&mut self, fits: impl Fn(&Job<T>) -> bool) -> Option<Job<T>> {
+    pub fn take_first(&mut self, fits: impl Fn(&PipelinedCall<T>) -> bool) -> Option<PipelinedCall<T>> {
         let mut slots = self.pending.range_mut(self.idle..);
         let taken = slots.find(|slot| slot.job.as_ref().is_some_and(&fits))?.job.take();
         self.pass_idle();
@@ -194,13 +194,13 @@ impl<T> Pipelined<T> {
     }
 
     /// Takes a call whose time is over.
-    pub fn take_late(&mut self, now: Instant) -> Option<Job<T>> {
+    pub fn take_late(&mut self, now: Instant) -> Option<PipelinedCall<T>> {
         // The first one tells for all of them, unless some were sent again.
         self.next_deadline().filter(|first| *first <= now)?;
         self.take_first(|(exchange, _)| exchange.deadline() <= now)
     }
 
-    pub fn encode(&mut self, job: Job<T>) {
+    pub fn encode(&mut self, job: PipelinedCall<T>) {
         job.0.encode(&mut self.out, &self.clock);
         if job.0.is_asking() {
             self.await_reply(None, ReplyLimit::TINY, None);
@@ -215,7 +215,7 @@ impl<T> Pipelined<T> {
     }
 
     /// Writes calls of one kind as one.
-    pub fn encode_together(&mut self, jobs: Vec<Job<T>>) {
+    pub fn encode_together(&mut self, jobs: Vec<PipelinedCall<T>>) {
         let Some((first, _)) = jobs.first() else { return };
         let sha = first.bundle().map_or("", |bundle| bundle.script.sha());
         let unknown = self.unknown.iter().position(|unknown| unknown == sha);
@@ -226,7 +226,7 @@ impl<T> Pipelined<T> {
         jobs.into_iter().for_each(|job| self.await_reply(Some(job), limit, bundle.take()));
     }
 
-    fn await_reply(&mut self, job: Option<Job<T>>, limit: ReplyLimit, bundle: Option<Sent>) {
+    fn await_reply(&mut self, job: Option<PipelinedCall<T>>, limit: ReplyLimit, bundle: Option<Sent>) {
         if self.pending.is_empty() {
             self.heard = Instant::now();
             self.unordered = false;
@@ -311,7 +311,7 @@ impl<T> Pipelined<T> {
     }
 
     /// Hands out the reply to calls that travelled as one.
-    fn take_parts(&mut self, reply: Value, sent: Sent, ends: &mut Ends<'_, T>) {
+    fn take_parts(&mut self, reply: Reply, sent: Sent, ends: &mut Ends<'_, T>) {
         let is_unknown = bundled::is_unknown(&reply);
         self.apart |= bundled::is_strange(&reply);
         self.idle = self.idle.saturating_sub(sent.count);

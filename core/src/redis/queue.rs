@@ -3,23 +3,23 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use super::pipelined::Job;
+use super::pipelined::PipelinedCall;
 
 /// Calls not yet put on the wire. Of ten thousand that wait for a slow server, those whose time is over are found
 /// without looking at the others.
-pub(crate) struct Queue<T> {
-    jobs: VecDeque<Job<T>>,
+pub(crate) struct SendQueue<T> {
+    jobs: VecDeque<PipelinedCall<T>>,
     /// Whether calls were sent again: then they are not in the order of their deadlines.
     unordered: bool,
 }
 
-impl<T> Default for Queue<T> {
+impl<T> Default for SendQueue<T> {
     fn default() -> Self {
-        Queue { jobs: VecDeque::new(), unordered: false }
+        SendQueue { jobs: VecDeque::new(), unordered: false }
     }
 }
 
-impl<T> Queue<T> {
+impl<T> SendQueue<T> {
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -28,18 +28,18 @@ impl<T> Queue<T> {
         self.jobs.len()
     }
 
-    pub fn push(&mut self, job: Job<T>) {
+    pub fn push(&mut self, job: PipelinedCall<T>) {
         let last = self.jobs.back().map(|(exchange, _)| exchange.deadline());
         self.unordered = last.is_some_and(|last| self.unordered || last > job.0.deadline());
         self.jobs.push_back(job);
     }
 
-    pub fn pop(&mut self) -> Option<Job<T>> {
+    pub fn pop(&mut self) -> Option<PipelinedCall<T>> {
         self.jobs.pop_front()
     }
 
     /// The call with the most time left.
-    pub fn latest(&self) -> Option<&Job<T>> {
+    pub fn latest(&self) -> Option<&PipelinedCall<T>> {
         self.jobs.iter().max_by_key(|(exchange, _)| exchange.deadline())
     }
 
@@ -50,8 +50,8 @@ impl<T> Queue<T> {
     }
 
     /// Takes the calls whose time is over.
-    pub fn take_late(&mut self, now: Instant) -> VecDeque<Job<T>> {
-        let late = |(exchange, _): &Job<T>| exchange.deadline() <= now;
+    pub fn take_late(&mut self, now: Instant) -> VecDeque<PipelinedCall<T>> {
+        let late = |(exchange, _): &PipelinedCall<T>| exchange.deadline() <= now;
         if !self.unordered {
             return self.jobs.drain(..self.jobs.partition_point(late)).collect();
         }
@@ -61,17 +61,17 @@ impl<T> Queue<T> {
     }
 
     /// Takes the first call that fits.
-    pub fn take_first(&mut self, fits: impl Fn(&Job<T>) -> bool) -> Option<Job<T>> {
+    pub fn take_first(&mut self, fits: impl Fn(&PipelinedCall<T>) -> bool) -> Option<PipelinedCall<T>> {
         self.jobs.remove(self.jobs.iter().position(fits)?)
     }
 
     /// Keeps the calls that fit.
-    pub fn retain(&mut self, fits: impl Fn(&Job<T>) -> bool) {
+    pub fn retain(&mut self, fits: impl Fn(&PipelinedCall<T>) -> bool) {
         self.jobs.retain(fits);
     }
 
     /// Takes all calls.
-    pub fn take_all(&mut self) -> VecDeque<Job<T>> {
+    pub fn take_all(&mut self) -> VecDeque<PipelinedCall<T>> {
         std::mem::take(&mut self.jobs)
     }
 }

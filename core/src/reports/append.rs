@@ -1,4 +1,4 @@
-//! The call that adds a report to the stream: `scripts/reports/append.lua`.
+//! The call that adds a report to the stream: `append.lua`.
 
 use std::slice;
 
@@ -10,8 +10,7 @@ use crate::call::script::NamedScript;
 
 const CONSTANTS: &Constants = &[("MOST", MAX_REPORTS), ("KEPT", REPORTS_KEPT / 1_000)];
 
-static APPEND: NamedScript =
-    NamedScript::new("reports-append", CONSTANTS, &[include_str!("../../scripts/reports/append.lua")]);
+static APPEND: NamedScript = NamedScript::new("reports-append", CONSTANTS, &[include_str!("append.lua")]);
 
 /// The script of reports.
 pub(crate) fn scripts() -> Vec<(String, String)> {
@@ -51,7 +50,7 @@ impl Operation for Append {
     }
 
     /// Memory keeps no reports, since nobody else could read them: clients of it make none.
-    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, _space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         Ok(vec![int(1), int(now), int(0)])
     }
 }

@@ -11,8 +11,8 @@ use super::sketch::{Frequent, Sketch};
 use crate::base::decision::{Decision, RuleDecision, Source};
 use crate::base::error::Error;
 use crate::base::outcome::Outcome;
-use crate::rules::algorithm::Algorithm;
-use crate::rules::policy::Rule;
+use crate::limiter::algorithm::Algorithm;
+use crate::limiter::policy::Rule;
 
 /// Of as many limiters decisions are counted by name; those of all others are added up.
 const MOST_LIMITERS: usize = 64;

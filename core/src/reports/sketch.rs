@@ -12,10 +12,10 @@ pub(super) struct Sketch<T> {
     /// Of each, what is compared first.
     hashes: Vec<u64>,
     counts: Vec<u64>,
-    kept: Vec<Kept<T>>,
+    kept: Vec<SketchItem<T>>,
 }
 
-struct Kept<T> {
+struct SketchItem<T> {
     value: T,
     over: u64,
 }
@@ -50,14 +50,14 @@ impl<T> Sketch<T> {
         let rarest = self.counts.iter().enumerate().min_by_key(|(_, count)| **count);
         match rarest.filter(|_| self.counts.len() >= ROOM) {
             Some((at, over)) => {
-                self.kept[at] = Kept { value, over: *over };
+                self.kept[at] = SketchItem { value, over: *over };
                 self.hashes[at] = hash;
                 at
             }
             None => {
                 self.hashes.push(hash);
                 self.counts.push(0);
-                self.kept.push(Kept { value, over: 0 });
+                self.kept.push(SketchItem { value, over: 0 });
                 self.counts.len() - 1
             }
         }
@@ -66,7 +66,8 @@ impl<T> Sketch<T> {
     /// Those that came most often for certain, the most frequent first.
     pub fn into_frequent(self, most: usize) -> Vec<Frequent<T>> {
         let all = self.counts.into_iter().zip(self.kept);
-        let frequent = |(count, Kept { value, over }): (u64, Kept<T>)| Frequent { value, count: count - over, over };
+        let frequent =
+            |(count, SketchItem { value, over }): (u64, SketchItem<T>)| Frequent { value, count: count - over, over };
         let mut all: Vec<Frequent<T>> = all.map(frequent).collect();
         all.sort_by_key(|one| std::cmp::Reverse((one.count, one.over)));
         all.truncate(most);

@@ -13,22 +13,22 @@ pub(crate) type Bell = Arc<dyn Fn() + Send + Sync>;
 /// The search of one client, in one process.
 #[derive(Default)]
 pub(crate) struct Discovery {
-    state: Mutex<State>,
+    state: Mutex<DiscoveryState>,
     over: Condvar,
     /// How many searches have ended.
     ended: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct DiscoveryState {
     busy: bool,
     bells: Vec<Bell>,
 }
 
 /// Somebody's search; dropped, it is over, and those who waited for it look at what came of it.
-pub(crate) struct Search<'a>(&'a Discovery);
+pub(crate) struct DiscoveryGuard<'a>(&'a Discovery);
 
-impl Drop for Search<'_> {
+impl Drop for DiscoveryGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.busy = false;
@@ -41,7 +41,7 @@ impl Drop for Search<'_> {
 }
 
 impl Discovery {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DiscoveryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,9 +51,9 @@ impl Discovery {
     }
 
     /// Begins a search; none if one is under way.
-    pub fn begin(&self) -> Option<Search<'_>> {
+    pub fn begin(&self) -> Option<DiscoveryGuard<'_>> {
         let was_busy = std::mem::replace(&mut self.lock().busy, true);
-        (!was_busy).then(|| Search(self))
+        (!was_busy).then(|| DiscoveryGuard(self))
     }
 
     /// As [`begin`](Discovery::begin), for another thread, which [`take`](Discovery::take)s it; rings when it is over, or the
@@ -65,8 +65,8 @@ impl Discovery {
     }
 
     /// The search that was begun elsewhere, for this thread.
-    pub fn take(&self) -> Search<'_> {
-        Search(self)
+    pub fn take(&self) -> DiscoveryGuard<'_> {
+        DiscoveryGuard(self)
     }
 
     /// Waits for the end of the search that is under way.

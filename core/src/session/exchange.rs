@@ -5,6 +5,7 @@
 
 mod acks;
 pub(crate) mod bundled;
+mod detour;
 mod encoding;
 mod fallback;
 mod redirected;
@@ -14,15 +15,15 @@ mod stand_in;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::stand_in::{Detour, StandsFor, Why};
+use self::detour::{Detour, DetourReason, StandsFor};
 use crate::base::clock::{ServerClock, sleep_for};
 use crate::base::decision::Source;
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::call::breaker::Refused;
+use crate::call::breaker::NotSent;
 use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
 use crate::call::refusal_breaker::{Pass, RefusalBreaker};
-use crate::call::resp::{ReplyLimit, Value};
+use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
 use crate::session::Session;
@@ -32,6 +33,8 @@ use crate::session::route::Way;
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// A wait without end in sight is cut at a century: `Instant` cannot hold much more.
+const LONGEST_WAIT: Duration = Duration::from_secs(36_500 * 86_400);
 
 /// What the driver does next.
 pub(crate) enum Step {
@@ -91,9 +94,7 @@ pub(crate) struct Exchange {
 impl Exchange {
     pub fn new(session: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
-        // A wait without end in sight is cut at a century: `Instant` cannot hold much more.
-        let latest = Duration::from_micros(crate::rules::policy::MAX_PERIOD);
-        let wait_until = wait.map(|w| now + w.min(latest));
+        let wait_until = wait.map(|w| now + w.min(LONGEST_WAIT));
         Exchange {
             timeout: session.timeout,
             deadline: now + session.timeout,
@@ -201,7 +202,7 @@ impl Exchange {
         let node = match engine.route.way(self.slot, self.session.timeout) {
             Way::To(node) => node,
             Way::Guess(node, error) => {
-                self.detour().stands_for = Some(StandsFor { primary: node.clone(), error, why: Why::Away });
+                self.detour().stands_for = Some(StandsFor { primary: node.clone(), error, why: DetourReason::Away });
                 node
             }
             Way::Unknown => return Step::Discover,
@@ -228,20 +229,20 @@ impl Exchange {
             }
             Err(refused) if self.node.as_ref().is_some_and(|node| node.is_cut_off()) => {
                 let error = self.reason(refused);
-                self.cut_off(error, Why::RefusedOthers)
+                self.cut_off(error, DetourReason::RefusedOthers)
             }
             Err(refused) => self.turned_away(refused),
         }
     }
 
     /// It is not let through.
-    fn turned_away(&mut self, refused: Refused) -> Step {
+    fn turned_away(&mut self, refused: NotSent) -> Step {
         let retry_after = refused.retry_after.as_micros() as u64;
         let error = self.reason(refused);
         self.not_reached(error, retry_after)
     }
 
-    fn reason(&self, refused: Refused) -> Error {
+    fn reason(&self, refused: NotSent) -> Error {
         refused.error.unwrap_or_else(|| {
             let message = format!("{} did not work a moment ago: check it, or wait", self.server());
             Error::new(Code::Unavailable, message)
@@ -249,7 +250,7 @@ impl Exchange {
     }
 
     /// How it may go by a server that may refuse it.
-    fn pass_by(&self, refusal_breaker: &RefusalBreaker) -> std::result::Result<Pass, Refused> {
+    fn pass_by(&self, refusal_breaker: &RefusalBreaker) -> std::result::Result<Pass, NotSent> {
         // What stands in would admit whom Redis has denied, and still denies where it cannot write.
         let glances = self.session.on_error == OnError::Local && self.operation.may_run_locally();
         match refusal_breaker.admit(self.operation.mutates(), self.session.timeout) {
@@ -259,13 +260,13 @@ impl Exchange {
     }
 
     /// Takes the reply.
-    pub fn on_reply(&mut self, reply: Value, clock: &mut ServerClock) -> Step {
+    pub fn on_reply(&mut self, reply: Reply, clock: &mut ServerClock) -> Step {
         let now = Instant::now();
         self.heard = Some(now);
         self.node.iter().for_each(|node| node.breaker.success());
         let mut fields = match reply {
-            Value::Array(fields) => fields,
-            Value::Error(text) => return self.on_refusal(&text),
+            Reply::Array(fields) => fields,
+            Reply::Error(text) => return self.on_refusal(&text),
             other => {
                 let text = self.session.endpoint.scrubbed(&format!("{other:?}")).into();
                 return self.done(Err(odd_reply(text)));
@@ -274,11 +275,11 @@ impl Exchange {
         self.took_over();
         self.node.iter().for_each(|node| node.says_cut_off(false));
         if self.session.test_time.get().is_none()
-            && let Some(Value::Int(micros)) = fields.get(1)
+            && let Some(Reply::Int(micros)) = fields.get(1)
         {
             clock.learn(*micros, now);
         }
-        if fields.first() == Some(&Value::Int(0)) {
+        if fields.first() == Some(&Reply::Int(0)) {
             // Refused as too late by the server's clock. It did not run, so if our own clock says that there is time
             // left, the estimate of the server's was off and is mended now.
             return self.again(self.timed_out("arrived at the server too late and was not done"), Duration::ZERO);
@@ -362,7 +363,7 @@ impl Exchange {
         Error::new(Code::Timeout, message)
     }
 
-    fn read(&self, reply: &mut [Value], source: Source) -> Result<Answer> {
+    fn read(&self, reply: &mut [Reply], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
         if self.unknown.is_none() {
             return self.operation.take(&mut reply[2..], source);

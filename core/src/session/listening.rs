@@ -8,11 +8,11 @@ use super::cluster::slot::{put_into, slot_of};
 use super::node::Node;
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
+use crate::call::hint::{Channel, SHARDED};
 use crate::call::refusal::Redirect;
 use crate::connection::deadline::{CallDeadline, interruption};
-use crate::connection::subscription::{Ear, News, Subscription, new_channel};
+use crate::connection::subscription::{HintChannel, News, Subscription, new_channel};
 use crate::connection::wire::Broken;
-use crate::state::lease::{Channel, SHARDED};
 
 /// So many servers are asked who sends messages of a slot; each sends on to the next.
 const HOPS: u32 = 4;
@@ -29,7 +29,7 @@ impl Session {
     }
 
     /// Whether an ear is where hints for a slot are said first, as far as is known.
-    pub fn is_near(&self, slot: u16, ear: Ear) -> bool {
+    pub fn is_near(&self, slot: u16, ear: HintChannel) -> bool {
         let cluster = ear.node.and_then(|node| Some((node, self.engine().route.cluster()?)));
         cluster.is_none_or(|(node, cluster)| cluster.teller(slot).is_none_or(|teller| teller.number == node))
     }

@@ -13,19 +13,22 @@ pub(crate) mod route;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::clock::{TestTime, boot_micros};
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
+use crate::base::thread::on_thread;
 use crate::call::operation::OnError;
 use crate::connection::idle::IdleSubscriptions;
-use crate::memory::part::Part;
+use crate::connection::wire::Broken;
+use crate::limiter::purse::Purses;
+use crate::memory::part::MemoryShare;
 use crate::memory::stand_in::StandIn;
+use crate::session::discovery::{Bell, Discovery};
 use crate::session::holdings::Holdings;
 use crate::session::route::Route;
-use crate::state::purse::Purses;
 
 /// The settings of a client, and what it has in this process.
 pub(crate) struct Session {
@@ -93,7 +96,7 @@ pub(crate) struct Engine {
     /// Which server a call goes to.
     pub route: Route,
     /// What `memory://` keeps, shared with other clients of the process; of a client of Redis, its own.
-    pub memory: Part,
+    pub memory: MemoryShare,
     /// The idle subscriptions of threads that wait.
     pub subscriptions: IdleSubscriptions,
     /// What is held through the client.
@@ -108,8 +111,8 @@ impl Engine {
     fn new(session: &Session) -> Engine {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let memory = match &session.endpoint {
-            Endpoint::Memory(name) => Part::of(name),
-            Endpoint::Redis(_) | Endpoint::Cluster(_) => Part::default(),
+            Endpoint::Memory(name) => MemoryShare::of(name),
+            Endpoint::Redis(_) | Endpoint::Cluster(_) => MemoryShare::default(),
         };
         Engine {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -144,5 +147,43 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.hang_up();
+    }
+}
+
+/// How much of a call's time a search may take that is made for it on another thread.
+const SEARCH_SHARE: f64 = 0.95;
+
+impl Session {
+    /// Has the servers found on this thread, or waits for who is at it. What came of it, the next start tells.
+    pub fn discover(
+        &self,
+        deadline: Instant,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> std::result::Result<(), Broken> {
+        let route = &self.engine().route;
+        let Some(discovery) = route.discovery() else { return Ok(()) };
+        let Some(_search) = discovery.begin() else { return discovery.wait(deadline, interrupted) };
+        match route.search(self.timeout, deadline, true, interrupted) {
+            Err(error) if error.code() == Code::Internal => Err(Broken::Interrupted),
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the servers found on a thread that lives as long as the search, unless somebody is at it; `bell` rings at its end.
+    pub fn discover_elsewhere(self: &Arc<Self>, bell: Option<Bell>) {
+        let route = &self.engine().route;
+        let Some(discovery) = route.discovery().filter(|discovery| discovery.begin_elsewhere(bell)) else { return };
+        let session = self.clone();
+        let spawned = on_thread("quotalock-servers", move || {
+            let route = &session.engine().route;
+            let _search = route.discovery().map(Discovery::take);
+            // Whoever waits for it began before, and hears what came of it before its own time is over.
+            let deadline = Instant::now() + session.timeout.mul_f64(SEARCH_SHARE);
+            // What came of it, the next start tells.
+            let _ = route.search(session.timeout, deadline, false, &mut || session.is_closed());
+        });
+        if spawned.is_err() {
+            drop(discovery.take());
+        }
     }
 }

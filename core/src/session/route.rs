@@ -1,20 +1,19 @@
 //! Which server a call goes to.
 //!
 //! A route that has to find its servers first answers [`Way::Unknown`]: the call's driver has them found
-//! ([`Session::discover`] on its own thread, [`Session::discover_elsewhere`] on another), and starts the call again.
+//! ([`discover`](super::Session::discover) on its own thread, [`discover_elsewhere`](super::Session::discover_elsewhere) on
+//! another), and starts the call again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
-use crate::call::breaker::Refused;
-use crate::connection::dial::on_thread;
-use crate::connection::wire::{Broken, Wire};
-use crate::session::Session;
+use crate::call::breaker::NotSent;
+use crate::connection::wire::Wire;
 use crate::session::cluster::Cluster;
 pub(crate) use crate::session::cluster::Way;
-use crate::session::discovery::{Bell, Discovery};
+use crate::session::discovery::Discovery;
 use crate::session::node::Node;
 
 /// How a client's calls find their servers, in one process.
@@ -43,7 +42,7 @@ impl Route {
             Route::Cluster(cluster) => cluster.way(slot, timeout),
             Route::Memory => {
                 let error = Error::new(Code::Internal, "memory:// has no connections");
-                Way::Nowhere(Refused { error: Some(error), retry_after: Duration::ZERO })
+                Way::Nowhere(NotSent { error: Some(error), retry_after: Duration::ZERO })
             }
         }
     }
@@ -73,7 +72,7 @@ impl Route {
     }
 
     /// The search for servers; none if there is nothing to be found.
-    fn discovery(&self) -> Option<&Discovery> {
+    pub(super) fn discovery(&self) -> Option<&Discovery> {
         match self {
             Route::Cluster(cluster) => Some(&cluster.discovery),
             Route::Memory | Route::Fixed(_) => None,
@@ -81,7 +80,7 @@ impl Route {
     }
 
     /// Looks for the servers; to be done by one at a time.
-    fn search(
+    pub(super) fn search(
         &self,
         timeout: Duration,
         deadline: Instant,
@@ -119,44 +118,6 @@ impl Route {
             Route::Memory => {}
             Route::Fixed(node) => node.pool.close(),
             Route::Cluster(cluster) => cluster.close(),
-        }
-    }
-}
-
-/// How much of a call's time a search may take that is made for it on another thread.
-const SEARCH_SHARE: f64 = 0.95;
-
-impl Session {
-    /// Has the servers found on this thread, or waits for who is at it. What came of it, the next start tells.
-    pub fn discover(
-        &self,
-        deadline: Instant,
-        interrupted: &mut dyn FnMut() -> bool,
-    ) -> std::result::Result<(), Broken> {
-        let route = &self.engine().route;
-        let Some(discovery) = route.discovery() else { return Ok(()) };
-        let Some(_search) = discovery.begin() else { return discovery.wait(deadline, interrupted) };
-        match route.search(self.timeout, deadline, true, interrupted) {
-            Err(error) if error.code() == Code::Internal => Err(Broken::Interrupted),
-            _ => Ok(()),
-        }
-    }
-
-    /// Has the servers found on a thread that lives as long as the search, unless somebody is at it; `bell` rings at its end.
-    pub fn discover_elsewhere(self: &Arc<Self>, bell: Option<Bell>) {
-        let route = &self.engine().route;
-        let Some(discovery) = route.discovery().filter(|discovery| discovery.begin_elsewhere(bell)) else { return };
-        let session = self.clone();
-        let spawned = on_thread("quotalock-servers", move || {
-            let route = &session.engine().route;
-            let _search = route.discovery().map(Discovery::take);
-            // Whoever waits for it began before, and hears what came of it before its own time is over.
-            let deadline = Instant::now() + session.timeout.mul_f64(SEARCH_SHARE);
-            // What came of it, the next start tells.
-            let _ = route.search(session.timeout, deadline, false, &mut || session.is_closed());
-        });
-        if spawned.is_err() {
-            drop(discovery.take());
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Closing a sale: twin of `scripts/stock/close.lua`.
+//! Closing a sale: twin of `close.lua`.
 
 use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, STEP};
 use super::scripts::CLOSE;
-use super::{Target, refused};
+use super::{SaleTarget, refused};
 use crate::call::prelude::*;
 
 pub(super) struct Close {
-    pub target: Arc<Target>,
+    pub target: Arc<SaleTarget>,
     /// Of the call: when it is repeated, it closed the sale.
     pub id: Id,
 }
@@ -32,7 +32,7 @@ impl Operation for Close {
         args.bytes(&self.id);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let Some(sale) = sale::find(space, &self.target, now)? else { return Ok([1, now, 2].map(int).to_vec()) };
         if sale.is_due() {
             sale.release(&self.target, STEP, &mut Budget::default());
@@ -50,7 +50,7 @@ impl Operation for Close {
         Ok(vec![int(1), int(now), int(closed.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(format!("{} is not open: there is nothing to close", self.target.shown))),

@@ -1,20 +1,20 @@
-//! Lengthening holds: twin of `scripts/stock/extend.lua`.
+//! Lengthening holds: twin of `extend.lua`.
 
 use std::sync::Arc;
 
-use super::Target;
-use super::id::Hold;
+use super::SaleTarget;
+use super::id::StockHold;
 use super::sale::{self, Budget, step_of};
 use super::scripts::EXTEND;
 use crate::call::prelude::*;
 
-pub(super) struct Extend {
-    pub items: Vec<(Arc<Target>, Hold)>,
+pub(super) struct ExtendHolds {
+    pub items: Vec<(Arc<SaleTarget>, StockHold)>,
     /// For how long from now, in microseconds.
     pub hold: u64,
 }
 
-impl Operation for Extend {
+impl Operation for ExtendHolds {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -32,7 +32,7 @@ impl Operation for Extend {
         self.items.iter().for_each(|(_, hold)| args.bytes(&hold.member()));
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let mut ends = Vec::with_capacity(self.items.len());
         for (target, hold) in &self.items {
             let sale = sale::find(space, target, now)?;

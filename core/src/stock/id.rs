@@ -3,7 +3,7 @@
 //! Base64url without padding of: id (16 bytes), what ties it to its stock (6), quantity (in sevens of bits, the lowest
 //! first), buyer.
 
-use super::Target;
+use super::SaleTarget;
 use crate::base::error::{Error, Result, shown};
 use crate::base::key::MAX_KEY_BYTES;
 
@@ -19,29 +19,29 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// What is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hold {
+pub(super) struct StockHold {
     pub id: Id,
     pub quantity: u64,
     pub buyer: Vec<u8>,
 }
 
-impl Hold {
+impl StockHold {
     /// As it stands among the holds of its sale: id, quantity (8 bytes), `b` and the buyer.
     pub fn member(&self) -> Vec<u8> {
         [self.id.as_slice(), &self.quantity.to_le_bytes(), b"b", &self.buyer].concat()
     }
 
     /// The hold of a member; none if it is no member.
-    pub fn of_member(member: &[u8]) -> Option<Hold> {
+    pub fn of_member(member: &[u8]) -> Option<StockHold> {
         let (id, rest) = member.split_first_chunk::<ID>()?;
         let (quantity, rest) = rest.split_first_chunk::<8>()?;
         let buyer = if rest.is_empty() { rest } else { rest.strip_prefix(b"b")? };
-        Some(Hold { id: *id, quantity: u64::from_le_bytes(*quantity), buyer: buyer.to_vec() })
+        Some(StockHold { id: *id, quantity: u64::from_le_bytes(*quantity), buyer: buyer.to_vec() })
     }
 }
 
 /// The text of a hold.
-pub(super) fn encode(target: &Target, hold: &Hold) -> String {
+pub(super) fn encode(target: &SaleTarget, hold: &StockHold) -> String {
     let mut tail = Vec::with_capacity(hold.buyer.len() + 4);
     let mut quantity = hold.quantity;
     while quantity > 0x7f {
@@ -57,7 +57,7 @@ pub(super) fn encode(target: &Target, hold: &Hold) -> String {
 ///
 /// # Errors
 /// `invalid_argument` if no take of this stock can have returned it.
-pub(super) fn decode(target: &Target, text: &str) -> Result<Hold> {
+pub(super) fn decode(target: &SaleTarget, text: &str) -> Result<StockHold> {
     read(target, text).ok_or_else(|| {
         let (text, stock) = (shown(text.as_bytes()), &target.shown);
         Error::invalid(format!(
@@ -66,7 +66,7 @@ pub(super) fn decode(target: &Target, text: &str) -> Result<Hold> {
     })
 }
 
-fn read(target: &Target, text: &str) -> Option<Hold> {
+fn read(target: &SaleTarget, text: &str) -> Option<StockHold> {
     let raw = from_text(text)?;
     let (id, rest) = raw.split_first_chunk::<ID>()?;
     let (given, tail) = rest.split_first_chunk::<TIE>()?;
@@ -77,11 +77,11 @@ fn read(target: &Target, text: &str) -> Option<Hold> {
     let (digits, buyer) = tail.split_at(length);
     let add = |sum: u64, digit: &u8| sum.checked_mul(128)?.checked_add(u64::from(digit & 0x7f));
     let quantity = digits.iter().rev().try_fold(0, add)?;
-    Some(Hold { id: *id, quantity, buyer: buyer.to_vec() })
+    Some(StockHold { id: *id, quantity, buyer: buyer.to_vec() })
 }
 
 /// The first bytes of the SHA-1 over the stock's key and what is tied to it.
-fn tie(target: &Target, id: &Id, tail: &[u8]) -> [u8; TIE] {
+fn tie(target: &SaleTarget, id: &Id, tail: &[u8]) -> [u8; TIE] {
     let mut sha = sha1_smol::Sha1::new();
     for part in [target.keys[0].as_slice(), &[0], id, tail] {
         sha.update(part);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_text_is_read_as_it_was_written_and_nothing_else_is() {
-        let target = |name: &str| Target {
+        let target = |name: &str| SaleTarget {
             name: vec![],
             keys: [name.into(), vec![], vec![]],
             shown: name.into(),
@@ -130,11 +130,11 @@ mod tests {
         };
         for (quantity, buyer) in [(1, &b"user:42"[..]), (300, b"\x00\xff"), (1 << 52, b"b"), (127, b"x"), (128, b"xy")]
         {
-            let hold = Hold { id: *b"0123456789abcdef", quantity, buyer: buyer.to_vec() };
+            let hold = StockHold { id: *b"0123456789abcdef", quantity, buyer: buyer.to_vec() };
             let text = encode(&target("here"), &hold);
             assert_eq!(read(&target("here"), &text), Some(hold.clone()));
             assert_eq!(read(&target("there"), &text), None);
-            assert_eq!(Hold::of_member(&hold.member()), Some(hold));
+            assert_eq!(StockHold::of_member(&hold.member()), Some(hold));
             for at in 0..text.len() {
                 assert_eq!(read(&target("here"), &text[..at]), None);
                 let other = if text.as_bytes()[at] == b'A' { "B" } else { "A" };

@@ -1,94 +1,18 @@
-//! What was done with a sale, in its order: twin of `scripts/stock/ledger.lua`.
+//! What was done with a sale, in its order: twin of `ledger.lua`.
 
 use std::sync::Arc;
 
-use super::id::{self, Hold, MAX_MEMBER_BYTES};
+use super::id::{self, MAX_MEMBER_BYTES, StockHold};
+use super::ledger_entry::{LedgerEntry, LedgerKind};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
 use super::scripts::LEDGER;
-use super::{Target, sale};
+use super::{SaleTarget, sale};
 use crate::base::error::shown;
 use crate::call::prelude::*;
 
 const NUMBERS: usize = 6;
 /// A page has no more entries once it has so many bytes.
 const MAX_PAGE_BYTES: i64 = 1 << 20;
-
-/// What an entry of a ledger is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LedgerKind {
-    /// The sale was opened.
-    Opened,
-    /// Units were added.
-    Restocked,
-    /// Units were held.
-    Held,
-    /// What was held is sold.
-    Confirmed,
-    /// What was held was returned.
-    Cancelled,
-    /// What was held was returned, since its hold was over.
-    Expired,
-    /// A hold became longer.
-    Extended,
-    /// The sale was closed.
-    Closed,
-}
-
-impl LedgerKind {
-    const ALL: [(u8, LedgerKind); 8] = [
-        (b'o', LedgerKind::Opened),
-        (b'r', LedgerKind::Restocked),
-        (b'h', LedgerKind::Held),
-        (b'c', LedgerKind::Confirmed),
-        (b'u', LedgerKind::Cancelled),
-        (b'x', LedgerKind::Expired),
-        (b'e', LedgerKind::Extended),
-        (b'l', LedgerKind::Closed),
-    ];
-
-    /// The stable text: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            LedgerKind::Opened => "opened",
-            LedgerKind::Restocked => "restocked",
-            LedgerKind::Held => "held",
-            LedgerKind::Confirmed => "confirmed",
-            LedgerKind::Cancelled => "cancelled",
-            LedgerKind::Expired => "expired",
-            LedgerKind::Extended => "extended",
-            LedgerKind::Closed => "closed",
-        }
-    }
-}
-
-/// One change of a sale, with its numbers after it: whoever replays a ledger can check itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LedgerEntry {
-    /// What to read on after.
-    pub id: String,
-    /// Its number in the sale, from 1 without a gap: one that is missing is no longer kept.
-    pub number: u64,
-    /// What was done.
-    pub kind: LedgerKind,
-    /// With which reservation; none for an opening, a restock and a closing, and for units that expired since somebody deleted the
-    /// key of their holds.
-    pub reservation: Option<String>,
-    /// Of which buyer; none without a reservation.
-    pub buyer: Option<Vec<u8>>,
-    /// With how many units; 0 for a closing.
-    pub quantity: u64,
-    /// When, in microseconds since the epoch by the server's clock.
-    pub time: u64,
-    /// Units available after it.
-    pub available: u64,
-    /// Units held after it.
-    pub held: u64,
-    /// Units sold after it.
-    pub sold: u64,
-    /// The prizes of what was held or confirmed; empty if the sale has none.
-    pub prizes: Vec<Vec<u8>>,
-}
 
 /// Checks what a ledger's entries are known by.
 pub(super) fn check_entry_id(id: &str) -> Result<()> {
@@ -104,20 +28,20 @@ pub(super) fn check_entry_id(id: &str) -> Result<()> {
 }
 
 pub(super) struct ReadLedger {
-    pub target: Arc<Target>,
+    pub target: Arc<SaleTarget>,
     pub after: Option<String>,
     pub count: u64,
 }
 
 impl ReadLedger {
-    fn read(&self, fields: &[Value]) -> Result<LedgerEntry> {
+    fn read(&self, fields: &[Reply]) -> Result<LedgerEntry> {
         let (id, entry, packed) = (bytes(fields, 0)?, bytes(fields, 1)?, bytes(fields, 2)?);
         let odd = || odd_reply("an entry of another form".into());
         let (numbers, rest) = entry.split_at_checked(8 * NUMBERS).ok_or_else(odd)?;
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| numbers[8 * at + byte]));
         let (byte, member) = rest.split_first().ok_or_else(odd)?;
         let kind = LedgerKind::ALL.into_iter().find(|(each, _)| each == byte).ok_or_else(odd)?.1;
-        let hold = Hold::of_member(member).ok_or_else(odd)?;
+        let hold = StockHold::of_member(member).ok_or_else(odd)?;
         let is_of_one = !hold.buyer.is_empty();
         Ok(LedgerEntry {
             id: String::from_utf8_lossy(&id).into_owned(),
@@ -135,10 +59,10 @@ impl ReadLedger {
     }
 
     /// As the script shows it.
-    fn shown_by_script(entry: &LedgerEntry, target: &Target) -> Result<[Value; 3]> {
+    fn shown_by_script(entry: &LedgerEntry, target: &SaleTarget) -> Result<[Reply; 3]> {
         let hold = match &entry.reservation {
             Some(text) => id::decode(target, text)?,
-            None => Hold { id: [0; 16], quantity: entry.quantity, buyer: Vec::new() },
+            None => StockHold { id: [0; 16], quantity: entry.quantity, buyer: Vec::new() },
         };
         let mut raw = Vec::new();
         for number in [entry.available, entry.held, entry.sold, entry.number, entry.time, 0] {
@@ -149,7 +73,7 @@ impl ReadLedger {
         raw.extend_from_slice(if hold.buyer.is_empty() { &member[..24] } else { &member });
         let packed =
             entry.prizes.iter().flat_map(|prize| [&(prize.len() as u32).to_le_bytes(), prize.as_slice()].concat());
-        Ok([Value::Bytes(entry.id.clone().into_bytes()), Value::Bytes(raw), Value::Bytes(packed.collect())])
+        Ok([Reply::Bytes(entry.id.clone().into_bytes()), Reply::Bytes(raw), Reply::Bytes(packed.collect())])
     }
 }
 
@@ -191,7 +115,7 @@ impl Operation for ReadLedger {
         ReplyLimit::of(3 * count, count * (128 + MAX_MEMBER_BYTES + prizes))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let mut reply = vec![int(1), int(now)];
         let Some(sale) = sale::find(space, &self.target, now)? else { return Ok(reply) };
         let target = |id: &str| id.split_once('-').and_then(|(target, _)| target.parse().ok()).unwrap_or(0_u64);
@@ -203,14 +127,14 @@ impl Operation for ReadLedger {
                 break;
             }
             let shown = Self::shown_by_script(entry, &self.target)?;
-            let size = |field: &Value| if let Value::Bytes(bytes) = field { bytes.len() as i64 } else { 0 };
+            let size = |field: &Reply| if let Reply::Bytes(bytes) = field { bytes.len() as i64 } else { 0 };
             left -= size(&shown[1]) + size(&shown[2]);
             reply.extend(shown);
         }
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         Ok(Answer::new(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<Vec<LedgerEntry>>>()?))
     }
 }

@@ -4,6 +4,7 @@ mod close;
 mod extend;
 mod id;
 mod ledger;
+mod ledger_entry;
 mod open;
 mod options;
 mod request_memory;
@@ -25,20 +26,20 @@ use crate::client::Client;
 use crate::metrics::TakeCounters;
 use crate::op::Op;
 use close::Close;
-use extend::Extend;
-use id::Hold;
+use extend::ExtendHolds;
 pub(crate) use id::Id;
+use id::StockHold;
 use ledger::ReadLedger;
-pub use ledger::{LedgerEntry, LedgerKind};
-use open::Open;
+pub use ledger_entry::{LedgerEntry, LedgerKind};
+use open::OpenSale;
 pub use options::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, MAX_HOLD, MAX_LEDGER_CAP, MAX_PAGE, MAX_PRIZE_BYTES,
     MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS, MAX_STOCK_RETENTION,
     MAX_STOCKS, MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_RETENTION, Opening, SETTLED_MEMORY, StockOptions,
 };
 use options::{check_count, check_hold, check_prizes, check_quantity, check_request_id};
-use request_memory::RequestMemory;
-use reservations::{Cursor, Reservations};
+use request_memory::StockRequestMemory;
+use reservations::{PageCursor, Reservations};
 pub use reservations::{StockPage, StockReservation};
 use restock::Restock;
 pub(crate) use scripts::scripts;
@@ -61,12 +62,12 @@ pub use take::{TakeOutcome, Taken, TakenAll};
 #[derive(Clone)]
 pub struct Stock {
     client: Client,
-    target: Arc<Target>,
+    target: Arc<SaleTarget>,
     options: Arc<StockOptions>,
 }
 
 /// Where a sale is kept.
-struct Target {
+struct SaleTarget {
     name: Vec<u8>,
     /// Hash, holds, ledger.
     keys: [Vec<u8>; 3],
@@ -86,7 +87,7 @@ impl Client {
         key::check_stock_name(name)?;
         options.check()?;
         let whole = key::complete(&key::stock_stem(&self.session.prefix, options.scope.as_deref()), name);
-        let target = Target {
+        let target = SaleTarget {
             name: name.to_vec(),
             keys: [whole.clone(), [&whole, b":holds".as_slice()].concat(), [&whole, b":ledger".as_slice()].concat()],
             shown: format!("stock \"{}\"", shown(name)),
@@ -128,7 +129,7 @@ impl Client {
         if items.len() > MAX_STOCKS {
             return Err(Error::invalid(format!("{} stocks are more than {MAX_STOCKS}: give fewer", items.len())));
         }
-        let mut targets: Vec<(Arc<Target>, u64, usize)> = Vec::with_capacity(items.len());
+        let mut targets: Vec<(Arc<SaleTarget>, u64, usize)> = Vec::with_capacity(items.len());
         for (at, (stock, quantity)) in items.iter().enumerate() {
             self.check_own(stock)?;
             if targets.iter().any(|(target, ..)| target.keys[0] == stock.target.keys[0]) {
@@ -166,7 +167,7 @@ impl Client {
     /// As [`Stock::extend`] and [`confirm_all`](Client::confirm_all).
     pub fn extend_all(&self, reservations: &[(&Stock, &str)], hold: u64) -> Result<Op<bool>> {
         check_hold(hold)?;
-        Ok(Op::new(self, Box::new(Extend { items: self.held(reservations)?, hold }), None))
+        Ok(Op::new(self, Box::new(ExtendHolds { items: self.held(reservations)?, hold }), None))
     }
 
     fn settle(&self, reservations: &[(&Stock, &str)], settlement: Settlement) -> Result<Op<bool>> {
@@ -185,7 +186,7 @@ impl Client {
     }
 
     /// What these reservations hold, by their ids.
-    fn held(&self, reservations: &[(&Stock, &str)]) -> Result<Vec<(Arc<Target>, Hold)>> {
+    fn held(&self, reservations: &[(&Stock, &str)]) -> Result<Vec<(Arc<SaleTarget>, StockHold)>> {
         if reservations.is_empty() {
             return Err(Error::invalid("no reservation was given: give at least one"));
         }
@@ -193,7 +194,7 @@ impl Client {
             let given = reservations.len();
             return Err(Error::invalid(format!("{given} reservations are more than {MAX_RESERVATIONS}: give fewer")));
         }
-        let mut held: Vec<(Arc<Target>, Hold)> = Vec::with_capacity(reservations.len());
+        let mut held: Vec<(Arc<SaleTarget>, StockHold)> = Vec::with_capacity(reservations.len());
         for (stock, id) in reservations {
             self.check_own(stock)?;
             let hold = id::decode(&stock.target, id)?;
@@ -252,7 +253,7 @@ impl Stock {
     pub(crate) fn open_as(&self, id: Id, quantity: u64, opening: Opening) -> Result<Op<bool>> {
         check_quantity("quantity", quantity)?;
         opening.check(quantity)?;
-        let call = Open { target: self.target.clone(), id, quantity, opening, options: self.options.clone() };
+        let call = OpenSale { target: self.target.clone(), id, quantity, opening, options: self.options.clone() };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
 
@@ -287,7 +288,7 @@ impl Stock {
         };
         let mut key = [&self.target.keys[0], b":restock:".as_slice()].concat();
         key::encode_into(&mut key, &id);
-        let memory = RequestMemory { key, length: self.client.settled_memory() };
+        let memory = StockRequestMemory { key, length: self.client.settled_memory() };
         let call = Restock { target: self.target.clone(), quantity, prizes: prizes.to_vec(), memory };
         Ok(Op::new(&self.client, Box::new(call), None))
     }
@@ -359,7 +360,7 @@ impl Stock {
     /// `invalid_argument` for a cursor that is none of this stock, or a count out of bounds.
     pub fn reservations(&self, cursor: Option<&str>, count: u64) -> Result<Op<StockPage>> {
         check_count(count)?;
-        let from = cursor.map(|cursor| Cursor::parse(&self.target, cursor)).transpose()?;
+        let from = cursor.map(|cursor| PageCursor::parse(&self.target, cursor)).transpose()?;
         Ok(Op::new(&self.client, Box::new(Reservations { target: self.target.clone(), from, count }), None))
     }
 

@@ -1,15 +1,15 @@
-//! Opening a sale: twin of `scripts/stock/open.lua`.
+//! Opening a sale: twin of `open.lua`.
 
 use std::sync::Arc;
 
 use super::id::Id;
 use super::sale::{self, Budget, Opened, STEP, Sale};
 use super::scripts::OPEN;
-use super::{Opening, StockOptions, Target, refused};
+use super::{Opening, SaleTarget, StockOptions, refused};
 use crate::call::prelude::*;
 
-pub(super) struct Open {
-    pub target: Arc<Target>,
+pub(super) struct OpenSale {
+    pub target: Arc<SaleTarget>,
     /// Of the call: when it is repeated, it opened the sale.
     pub id: Id,
     pub quantity: u64,
@@ -17,7 +17,7 @@ pub(super) struct Open {
     pub options: Arc<StockOptions>,
 }
 
-impl Open {
+impl OpenSale {
     fn opened(&self) -> Opened {
         Opened {
             quantity: self.quantity,
@@ -28,7 +28,7 @@ impl Open {
     }
 
     /// How the sale is open instead.
-    fn conflict(&self, fields: &[Value]) -> Result<String> {
+    fn conflict(&self, fields: &[Reply]) -> Result<String> {
         let told = |number: u64| if number == 0 { "none".to_owned() } else { number.to_string() };
         let (quantity, per_buyer, ends) = (unsigned(fields, 1)?, unsigned(fields, 2)?, unsigned(fields, 3)?);
         let prizes = if unsigned(fields, 4)? == 1 { "" } else { " and other prizes" };
@@ -59,7 +59,7 @@ fn digest(prizes: &[Vec<u8>]) -> [u8; 20] {
     sha.digest().bytes()
 }
 
-impl Operation for Open {
+impl Operation for OpenSale {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -81,7 +81,7 @@ impl Operation for Open {
         self.opening.prizes.iter().for_each(|prize| args.bytes(prize));
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let opened = self.opened();
         let reply = |outcome: u64, with: &Opened, same: bool| {
             [1, now, outcome, with.quantity, with.per_buyer, with.ends, same.into()].map(int).to_vec()
@@ -108,7 +108,7 @@ impl Operation for Open {
         Ok(reply(1, &opened, true))
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(self.conflict(fields)?)),

@@ -3,7 +3,7 @@
 use crate::base::error::{Error, Result, shown, span};
 use crate::base::key;
 use crate::limiter::MAX_REQUEST_ID_BYTES;
-use crate::rules::policy::MAX_PERIOD;
+use crate::limiter::policy::MAX_PERIOD;
 
 /// The most units of a sale, 2^52.
 pub const MAX_QUANTITY: u64 = 1 << 52;

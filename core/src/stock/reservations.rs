@@ -1,11 +1,11 @@
-//! Listing holds: twin of `scripts/stock/reservations.lua`.
+//! Listing holds: twin of `reservations.lua`.
 
 use std::sync::Arc;
 
-use super::id::{self, Hold, MAX_MEMBER_BYTES};
+use super::id::{self, MAX_MEMBER_BYTES, StockHold};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE};
 use super::scripts::RESERVATIONS;
-use super::{Target, sale};
+use super::{SaleTarget, sale};
 use crate::base::error::shown;
 use crate::call::prelude::*;
 
@@ -34,24 +34,25 @@ pub struct StockPage {
 }
 
 /// Where a page begins: after the hold that was listed last, by when it ended then.
-pub(super) struct Cursor {
+pub(super) struct PageCursor {
     till: u64,
     member: Vec<u8>,
 }
 
-impl Cursor {
+impl PageCursor {
     /// Reads the [`next`](StockPage::next) of a page: when its last hold ends, a point, and that reservation's id.
     ///
     /// # Errors
     /// `invalid_argument` if no page of this stock has it.
-    pub fn parse(target: &Target, text: &str) -> Result<Cursor> {
+    pub fn parse(target: &SaleTarget, text: &str) -> Result<PageCursor> {
         let number = |digits: &str| {
             let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
             digits.parse().ok().filter(|number| plain && *number < 1_u64 << 53)
         };
         let parts = text.split_once('.');
-        let cursor = parts
-            .and_then(|(till, id)| Some(Cursor { till: number(till)?, member: id::decode(target, id).ok()?.member() }));
+        let cursor = parts.and_then(|(till, id)| {
+            Some(PageCursor { till: number(till)?, member: id::decode(target, id).ok()?.member() })
+        });
         cursor.ok_or_else(|| {
             let (text, stock) = (shown(text.as_bytes()), &target.shown);
             Error::invalid(format!("cursor \"{text}\" does not belong to {stock}: give the next of the page before"))
@@ -60,8 +61,8 @@ impl Cursor {
 }
 
 pub(super) struct Reservations {
-    pub target: Arc<Target>,
-    pub from: Option<Cursor>,
+    pub target: Arc<SaleTarget>,
+    pub from: Option<PageCursor>,
     pub count: u64,
 }
 
@@ -94,17 +95,17 @@ impl Operation for Reservations {
         ReplyLimit::of(count * (3 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
-        let mut reply = vec![int(1), int(now), Value::Int(-1)];
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
+        let mut reply = vec![int(1), int(now), Reply::Int(-1)];
         let Some(sale) = sale::find(space, &self.target, now)? else { return Ok(reply) };
         let (end, after) = self.from.as_ref().map_or((0, &[][..]), |cursor| (cursor.till, &cursor.member));
         let mut moved = 0;
         let mut listed = (1..=self.count).zip(sale.holds_after(end, after)).peekable();
         while let Some((n, (till, member))) = listed.next() {
-            let prizes = Hold::of_member(member).map(|hold| sale.prizes_of(&hold.id)).unwrap_or_default();
-            reply.extend([Value::Bytes(member.clone()), int(sale.by_server(*till)), int(prizes.len() as u64)]);
+            let prizes = StockHold::of_member(member).map(|hold| sale.prizes_of(&hold.id)).unwrap_or_default();
+            reply.extend([Reply::Bytes(member.clone()), int(sale.by_server(*till)), int(prizes.len() as u64)]);
             moved += prizes.len() as u64;
-            reply.extend(prizes.into_iter().map(Value::Bytes));
+            reply.extend(prizes.into_iter().map(Reply::Bytes));
             if n == self.count || moved >= MAX_PRIZES_MOVED && listed.peek().is_some() {
                 reply[2] = int(*till);
                 break;
@@ -113,11 +114,11 @@ impl Operation for Reservations {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let mut reservations = Vec::new();
         let mut rest = fields.get(1..).unwrap_or_default();
         while !rest.is_empty() {
-            let hold = Hold::of_member(&bytes(rest, 0)?).ok_or_else(|| odd_reply("no member".into()))?;
+            let hold = StockHold::of_member(&bytes(rest, 0)?).ok_or_else(|| odd_reply("no member".into()))?;
             let (until, prizes) = (unsigned(rest, 1)?, unsigned(rest, 2)? as usize);
             let prizes = (3..prizes + 3).map(|at| bytes(rest, at)).collect::<Result<Vec<_>>>()?;
             rest = &rest[3 + prizes.len()..];
@@ -125,7 +126,7 @@ impl Operation for Reservations {
             reservations.push(StockReservation { id, quantity: hold.quantity, buyer: hold.buyer, prizes, until });
         }
         let next = match (fields.first(), reservations.last()) {
-            (Some(Value::Int(-1)), _) | (_, None) => None,
+            (Some(Reply::Int(-1)), _) | (_, None) => None,
             (_, Some(last)) => Some(format!("{}.{}", unsigned(fields, 0)?, last.id)),
         };
         Ok(Answer::new(StockPage { reservations, next }))

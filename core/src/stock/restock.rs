@@ -1,19 +1,19 @@
-//! Adding units to a sale: twin of `scripts/stock/restock.lua`.
+//! Adding units to a sale: twin of `restock.lua`.
 
 use std::sync::Arc;
 
 use super::options::MAX_QUANTITY;
-use super::request_memory::RequestMemory;
+use super::request_memory::StockRequestMemory;
 use super::sale::{self, Budget, STEP};
 use super::scripts::RESTOCK;
-use super::{Target, refused};
+use super::{SaleTarget, refused};
 use crate::call::prelude::*;
 
 pub(super) struct Restock {
-    pub target: Arc<Target>,
+    pub target: Arc<SaleTarget>,
     pub quantity: u64,
     pub prizes: Vec<Vec<u8>>,
-    pub memory: RequestMemory,
+    pub memory: StockRequestMemory,
 }
 
 impl Operation for Restock {
@@ -38,7 +38,7 @@ impl Operation for Restock {
         args.number(self.memory.length);
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         if let Some(reply) = self.memory.recall(space, now)? {
             return Ok(reply);
         }
@@ -64,7 +64,7 @@ impl Operation for Restock {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let (stock, quantity) = (&self.target.shown, unsigned(fields, 1)?);
         match unsigned(fields, 0)? {
             1 => Ok(Answer::new(quantity)),

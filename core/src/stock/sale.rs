@@ -1,13 +1,13 @@
-//! A sale in this process: twin of what `scripts/stock/{load,save,prizes,release}.lua` do with its keys.
+//! A sale in this process: twin of what `{load,save,prizes,release}.lua` do with its keys.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::id::{Hold, Id};
-use super::ledger::{LedgerEntry, LedgerKind};
+use super::id::{Id, StockHold};
+use super::ledger_entry::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
-use super::{Target, id};
+use super::{SaleTarget, id};
 use crate::base::error::{Result, wrong_type};
 use crate::call::lua::EXACT;
 use crate::call::space::Space;
@@ -21,6 +21,8 @@ pub(super) const HOLDS: usize = 256;
 pub(super) fn step_of(sales: usize) -> usize {
     (HOLDS / sales.max(1)).clamp(2, STEP)
 }
+/// How often a call looks for more that is over, for all its stocks together.
+pub(super) const ROUNDS: u64 = 16;
 /// No time: later than all others.
 pub(super) const NEVER: u64 = EXACT;
 
@@ -93,7 +95,7 @@ pub(super) struct Sale {
 }
 
 /// Finds an open sale and brings it to now.
-pub(super) fn find<'a>(space: &'a mut dyn Space, target: &Target, now: u64) -> Result<Option<&'a mut Sale>> {
+pub(super) fn find<'a>(space: &'a mut dyn Space, target: &SaleTarget, now: u64) -> Result<Option<&'a mut Sale>> {
     let key = &target.keys[0];
     let Some(object) = space.object(key)? else { return Ok(None) };
     let Some(sale) = object.downcast_mut::<Sale>() else { return Err(wrong_type(&[key])) };
@@ -105,7 +107,7 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, target: &Target, now: u64) -> R
 }
 
 /// Makes the store keep the sale, after a call that may have written, for as long as it is to be kept.
-pub(super) fn keep(space: &mut dyn Space, target: &Target, now: u64) -> Result<()> {
+pub(super) fn keep(space: &mut dyn Space, target: &SaleTarget, now: u64) -> Result<()> {
     if let Some(sale) = find(space, target, now)? {
         let ttl = sale.kept.saturating_sub(sale.now());
         space.keep(&target.keys[0], ttl.div_ceil(1_000));
@@ -214,7 +216,7 @@ impl Sale {
     }
 
     /// Holds units, of which there are enough.
-    pub fn hold(&mut self, target: &Target, hold: &Hold, till: u64) -> Vec<Vec<u8>> {
+    pub fn hold(&mut self, target: &SaleTarget, hold: &StockHold, till: u64) -> Vec<Vec<u8>> {
         self.renew |= self.held == 0;
         self.set_end(hold.member(), till);
         let drawn: Vec<Vec<u8>> =
@@ -232,14 +234,14 @@ impl Sale {
     }
 
     /// Moves the end of a hold.
-    pub fn extend(&mut self, target: &Target, hold: &Hold, till: u64) {
+    pub fn extend(&mut self, target: &SaleTarget, hold: &StockHold, till: u64) {
         self.set_end(hold.member(), till);
         self.append(LedgerKind::Extended, Some((target, hold)), None, hold.quantity);
         self.save();
     }
 
     /// Sells what a hold has.
-    pub fn sell(&mut self, target: &Target, hold: &Hold) {
+    pub fn sell(&mut self, target: &SaleTarget, hold: &StockHold) {
         self.forget(&hold.member());
         self.held -= hold.quantity;
         self.sold += hold.quantity;
@@ -249,7 +251,7 @@ impl Sale {
     }
 
     /// Returns what a hold has.
-    pub fn give_back(&mut self, target: &Target, hold: &Hold, kind: LedgerKind) {
+    pub fn give_back(&mut self, target: &SaleTarget, hold: &StockHold, kind: LedgerKind) {
         self.forget(&hold.member());
         if let Some(count) = self.buyers.get_mut(&hold.buyer) {
             *count -= hold.quantity;
@@ -265,11 +267,11 @@ impl Sale {
     }
 
     /// Returns up to `most` of the holds that are over, as far as the call may.
-    pub fn release(&mut self, target: &Target, most: usize, budget: &mut Budget) {
+    pub fn release(&mut self, target: &SaleTarget, most: usize, budget: &mut Budget) {
         let now = self.now();
         for _ in 0..most {
             let first = self.ends_of_holds.first().filter(|(till, _)| *till <= now && budget.prizes > 0);
-            let Some(hold) = first.and_then(|(_, member)| Hold::of_member(member)) else { break };
+            let Some(hold) = first.and_then(|(_, member)| StockHold::of_member(member)) else { break };
             if self.prized {
                 budget.prizes = budget.prizes.saturating_sub(hold.quantity);
             }
@@ -309,7 +311,13 @@ impl Sale {
         }
     }
 
-    fn append(&mut self, kind: LedgerKind, of: Option<(&Target, &Hold)>, prizes: Option<Vec<Vec<u8>>>, quantity: u64) {
+    fn append(
+        &mut self,
+        kind: LedgerKind,
+        of: Option<(&SaleTarget, &StockHold)>,
+        prizes: Option<Vec<Vec<u8>>>,
+        quantity: u64,
+    ) {
         self.entries += 1;
         self.ledger.push_back(LedgerEntry {
             id: format!("{}-0", ENTRIES.fetch_add(1, Ordering::Relaxed) + 1),

@@ -1,13 +1,13 @@
-//! Confirming and cancelling: twin of `scripts/stock/settle.lua`.
+//! Confirming and cancelling: twin of `settle.lua`.
 
 use std::sync::Arc;
 
-use super::id::Hold;
-use super::ledger::LedgerKind;
+use super::id::StockHold;
+use super::ledger_entry::LedgerKind;
 use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
 use super::scripts::SETTLE;
-use super::{Target, refused};
+use super::{SaleTarget, refused};
 use crate::call::prelude::*;
 
 const MAGIC: &[u8] = b"QD\x01";
@@ -29,24 +29,24 @@ impl Settlement {
 }
 
 pub(super) struct Settle {
-    items: Vec<Item>,
+    items: Vec<SettledHold>,
     settlement: Settlement,
     /// How long it is remembered, in microseconds.
     memory: u64,
 }
 
-struct Item {
-    target: Arc<Target>,
-    hold: Hold,
+struct SettledHold {
+    target: Arc<SaleTarget>,
+    hold: StockHold,
     /// Where it is remembered.
     key: Vec<u8>,
 }
 
 impl Settle {
-    pub fn new(holds: Vec<(Arc<Target>, Hold)>, settlement: Settlement, memory: u64) -> Settle {
-        let item = |(target, hold): (Arc<Target>, Hold)| {
+    pub fn new(holds: Vec<(Arc<SaleTarget>, StockHold)>, settlement: Settlement, memory: u64) -> Settle {
+        let item = |(target, hold): (Arc<SaleTarget>, StockHold)| {
             let id: String = hold.id.iter().map(|byte| format!("{byte:02x}")).collect();
-            Item { key: [&target.keys[0], format!(":settled:{id}").as_bytes()].concat(), target, hold }
+            SettledHold { key: [&target.keys[0], format!(":settled:{id}").as_bytes()].concat(), target, hold }
         };
         Settle { items: holds.into_iter().map(item).collect(), settlement, memory }
     }
@@ -72,7 +72,7 @@ impl Operation for Settle {
         self.items.iter().for_each(|item| args.bytes(&item.hold.member()));
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let byte = self.settlement.byte();
         let mut alive = Vec::with_capacity(self.items.len());
         let (mut all, mut prizes, mut budget) = (true, 0_u64, Budget::default());
@@ -115,7 +115,7 @@ impl Operation for Settle {
         Ok(vec![int(1), int(now), int(all.into())])
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         if unsigned(fields, 0)? == 2 {
             let most = MAX_PRIZES_MOVED;
             return Err(refused(format!("{} is of more than {most} prizes: settle fewer at once", self.describe())));

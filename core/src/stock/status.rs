@@ -1,8 +1,8 @@
-//! Looking at a sale: twin of `scripts/stock/status.lua`.
+//! Looking at a sale: twin of `status.lua`.
 
 use std::sync::Arc;
 
-use super::Target;
+use super::SaleTarget;
 use super::sale::{self, Budget, HOLDS};
 use super::scripts::STATUS;
 use crate::call::prelude::*;
@@ -52,7 +52,7 @@ pub struct StockStatus {
 }
 
 pub(super) struct Status {
-    pub target: Arc<Target>,
+    pub target: Arc<SaleTarget>,
 }
 
 impl Operation for Status {
@@ -69,7 +69,7 @@ impl Operation for Status {
         }
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let Some(sale) = sale::find(space, &self.target, now)? else { return Ok([1, now, 0].map(int).to_vec()) };
         if sale.is_due() {
             sale.release(&self.target, HOLDS, &mut Budget::default());
@@ -82,7 +82,7 @@ impl Operation for Status {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let phase = match unsigned(fields, 0)? {
             0 => StockPhase::NotOpen,
             1 => StockPhase::Open,

@@ -1,6 +1,6 @@
 //! What stands at a sale's key, told without a call.
 
-/// How a sale's numbers begin: `scripts/stock/form.lua` says what follows.
+/// How a sale's numbers begin: `form.lua` says what follows.
 const MAGIC: &[u8] = b"QS\x01";
 /// Their length.
 const SIZE: usize = 4 + 14 * 8;

@@ -1,13 +1,13 @@
-//! Holding units, of one stock or of several: twin of `scripts/stock/{quick,take,members}.lua`.
+//! Holding units, of one stock or of several: twin of `{quick,take,members}.lua`.
 
 use std::sync::Arc;
 
-use super::id::{self, Hold, Id, MAX_MEMBER_BYTES};
+use super::id::{self, Id, MAX_MEMBER_BYTES, StockHold};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE, MAX_STOCKS, check_hold, check_quantity, check_request_id};
-use super::request_memory::RequestMemory;
-use super::sale::{self, Budget, Sale, step_of};
+use super::request_memory::StockRequestMemory;
+use super::sale::{self, Budget, ROUNDS, Sale, step_of};
 use super::scripts::{TAKE, TAKE_ALL, TAKE_ONCE};
-use super::{StockReservation, Target, refused};
+use super::{SaleTarget, StockReservation, refused};
 use crate::base::error::Code;
 use crate::base::key;
 use crate::call::prelude::*;
@@ -83,24 +83,21 @@ pub struct TakenAll {
 
 pub(super) struct Take {
     /// By the stocks' keys.
-    items: Vec<Item>,
+    items: Vec<TakenHold>,
     /// `b` and the buyer.
     buyer: Vec<u8>,
     hold: u64,
-    memory: Option<RequestMemory>,
+    memory: Option<StockRequestMemory>,
     verb: &'static str,
 }
 
-struct Item {
-    target: Arc<Target>,
-    hold: Hold,
+struct TakenHold {
+    target: Arc<SaleTarget>,
+    hold: StockHold,
     member: Vec<u8>,
     /// Where it was among those given.
     given_at: usize,
 }
-
-/// How often a call looks for more that is over, for all its stocks together.
-pub(super) const ROUNDS: u64 = 16;
 
 /// What a call has done for its decisions.
 #[derive(Default)]
@@ -115,7 +112,7 @@ impl Take {
     /// Describes a take of stocks, with quantities and their places among those given, in the order of their keys.
     pub fn new(
         client: &Client,
-        targets: Vec<(Arc<Target>, u64, usize)>,
+        targets: Vec<(Arc<SaleTarget>, u64, usize)>,
         verb: &'static str,
         buyer: &[u8],
         hold: u64,
@@ -127,8 +124,8 @@ impl Take {
         let mut items = Vec::with_capacity(targets.len());
         for (target, quantity, given_at) in targets {
             check_quantity("quantity", quantity)?;
-            let hold = Hold { id, quantity, buyer: buyer.to_vec() };
-            items.push(Item { target, member: hold.member(), hold, given_at });
+            let hold = StockHold { id, quantity, buyer: buyer.to_vec() };
+            items.push(TakenHold { target, member: hold.member(), hold, given_at });
         }
         let memory = match (request_id, items.first()) {
             (Some(id), Some(first)) => {
@@ -137,7 +134,7 @@ impl Take {
                 key::encode_into(&mut key, buyer);
                 key.extend_from_slice(b"}:");
                 key::encode_into(&mut key, id);
-                Some(RequestMemory { key, length: client.repeat_memory(hold) })
+                Some(StockRequestMemory { key, length: client.repeat_memory(hold) })
             }
             _ => None,
         };
@@ -154,7 +151,7 @@ impl Take {
         sha.digest().bytes()
     }
 
-    fn refusal(sale: Option<&Sale>, item: &Item, now: u64, prizes: u64) -> u64 {
+    fn refusal(sale: Option<&Sale>, item: &TakenHold, now: u64, prizes: u64) -> u64 {
         let Some(sale) = sale else { return 3 };
         let had = sale.of_buyer(&item.hold.buyer);
         match item.hold.quantity {
@@ -167,7 +164,7 @@ impl Take {
     }
 
     /// Decides about one stock, after what is over has returned, as far as the call may.
-    fn decide(&self, space: &mut dyn Space, item: &Item, now: u64, spent: &mut Spent) -> Result<u64> {
+    fn decide(&self, space: &mut dyn Space, item: &TakenHold, now: u64, spent: &mut Spent) -> Result<u64> {
         let step = step_of(self.items.len());
         let Some(sale) = sale::find(space, &item.target, now)? else { return Ok(3) };
         if sale.prized {
@@ -225,7 +222,7 @@ impl Operation for Take {
         ReplyLimit::of(count * (4 + each), count * (MAX_MEMBER_BYTES + each * MAX_PRIZE_BYTES))
     }
 
-    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Value>> {
+    fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         if let Some(memory) = &self.memory
             && let Some(reply) = memory.recall(space, now)?
         {
@@ -266,13 +263,13 @@ impl Operation for Take {
             reply.push(int(sale.available));
             if outcome == 0 {
                 reply.extend([int(sale.by_server(till)), int(drawn.len() as u64)]);
-                reply.extend(drawn.into_iter().map(Value::Bytes));
+                reply.extend(drawn.into_iter().map(Reply::Bytes));
             }
             sale::keep(space, &item.target, now)?;
         }
         if let Some(memory) = &self.memory {
-            reply.extend(self.items.iter().map(|item| Value::Bytes(item.member.clone())));
-            reply.push(Value::Bytes(self.set().to_vec()));
+            reply.extend(self.items.iter().map(|item| Reply::Bytes(item.member.clone())));
+            reply.push(Reply::Bytes(self.set().to_vec()));
             if outcome == 0 {
                 memory.remember(space, &reply, now);
             }
@@ -280,14 +277,14 @@ impl Operation for Take {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Value], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
         let outcome = TakeOutcome::of_reply(unsigned(fields, 0)?)?;
         let refused = (unsigned(fields, 1)? as usize).checked_sub(1);
         let mut members = Vec::new();
         let mut rest = fields.get(2..).unwrap_or_default();
         if self.memory.is_some() {
             let Some((set, before)) = rest.split_last() else { return Err(odd_reply("no fields".into())) };
-            if *set != Value::Bytes(self.set().to_vec()) {
+            if *set != Reply::Bytes(self.set().to_vec()) {
                 return Err(Error::invalid(
                     "request_id was already used for other stocks: use another id for another request",
                 ));
@@ -307,7 +304,7 @@ impl Operation for Take {
             }
             let (until, prizes) = (unsigned(rest, 0)?, unsigned(rest, 1)? as usize);
             let hold = match members.get(at) {
-                Some(member) => Hold::of_member(member).ok_or_else(|| odd_reply("no member".into()))?,
+                Some(member) => StockHold::of_member(member).ok_or_else(|| odd_reply("no member".into()))?,
                 None => item.hold.clone(),
             };
             let prizes = (2..prizes + 2).map(|at| bytes(rest, at)).collect::<Result<Vec<_>>>()?;

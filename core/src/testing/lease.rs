@@ -3,10 +3,10 @@
 use crate::client::Client;
 use crate::op::Op;
 
-use crate::state::lease::Inspection;
-pub use crate::state::lease::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
-pub use crate::state::lease::{
-    Acquire, Adopt, Channel, Extend, ForceRelease, Grant, Id, Inspect, Outcome, Queue, Release,
+use crate::lock::lease_table::Inspection;
+pub use crate::lock::lease_table::{ALL_PERMITS, LONGEST_TOMBSTONE, MAX_FLOOR, MAX_WHO_BYTES};
+pub use crate::lock::lease_table::{
+    Acquire, AcquireOutcome, Adopt, AttemptId, Channel, ExtendLease, ForceRelease, Grant, Inspect, QueueMode, Release,
 };
 
 /// One try to acquire.
@@ -20,7 +20,7 @@ pub fn release(client: &Client, call: Release) -> Op<bool> {
 }
 
 /// An extension: whether it holds in all tables.
-pub fn extend(client: &Client, call: Extend) -> Op<bool> {
+pub fn extend(client: &Client, call: ExtendLease) -> Op<bool> {
     Op::new(client, Box::new(call), None)
 }
 

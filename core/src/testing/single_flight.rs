@@ -3,10 +3,10 @@
 use crate::client::Client;
 use crate::op::Op;
 
-pub use crate::metrics::{Feature, LoadCounters};
-pub use crate::state::single_flight::{
-    Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, Looked, MAX_FRESH, MAX_LEASE, MAX_LUCK, Progress, Seen,
+pub use crate::cache::single_flight::{
+    Claim, Claimed, Fail, Fill, Invalidate, Keys, Look, LookProgress, Looked, MAX_FRESH, MAX_LEASE, MAX_LUCK, Seen,
 };
+pub use crate::metrics::{Feature, LoadCounters};
 
 /// A look at entries.
 pub fn look(client: &Client, call: Look) -> Op<Vec<Looked>> {

@@ -3,9 +3,9 @@
 use crate::base::endpoint::{Endpoint, HostMap};
 use crate::base::error::Result;
 use crate::call::refusal::Redirect;
-use crate::call::resp::{Parser, ReplyLimit, Value};
-use crate::connection::dial::Refused;
+use crate::call::resp::{Parser, Reply, ReplyLimit};
 use crate::connection::greeting::be_primary;
+use crate::connection::open::DialError;
 use crate::connection::sentinel;
 use crate::session::cluster::slot::SLOTS;
 use crate::session::cluster::{Cluster, layout};
@@ -36,20 +36,20 @@ pub fn check_url(url: &str) -> Result<()> {
 }
 
 /// A host and a port.
-pub type Place = (String, u16);
+pub type TestHostPort = (String, u16);
 
 /// Who serves the slots from which number on.
-pub type Owners = Vec<(u16, Option<Place>)>;
+pub type Owners = Vec<(u16, Option<TestHostPort>)>;
 
 /// What one reply did to what is known of a cluster.
 #[derive(Debug)]
 pub enum Learned {
     /// It is the whole map: from which slot to which, and the primary.
-    Map(Vec<(u16, u16, Place)>),
+    Map(Vec<(u16, u16, TestHostPort)>),
     /// This slot is here.
-    Moved(u16, Place),
+    Moved(u16, TestHostPort),
     /// One call goes here.
-    Asked(Place),
+    Asked(TestHostPort),
     /// Nothing.
     Nothing,
 }
@@ -62,8 +62,8 @@ pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Owners, u
     seeds.host_map = if host_map.is_empty() { HostMap::default() } else { HostMap::parse(host_map).ok()? };
     let (cluster, seed) = (Cluster::new(&seeds), Node::new(seeds.servers.first()?.clone()));
     let place = |node: &Node| node.server.place().map(|(host, port)| (host.to_owned(), port));
-    let learn = |reply: &Value| -> Option<Learned> {
-        if let Value::Error(text) = reply {
+    let learn = |reply: &Reply| -> Option<Learned> {
+        if let Reply::Error(text) = reply {
             let redirect = Redirect::read(text)?;
             let slot = text.split(' ').nth(1)?.parse().ok()?;
             return match redirect.once {
@@ -97,17 +97,20 @@ pub fn topology(bytes: &[u8], host_map: &str) -> Option<(Vec<Learned>, Owners, u
 /// What a Sentinel's replies are taken for: where the primary `shop` is as the answer to the question, or why not; where the
 /// news have it; and whether as an answer to `ROLE` it is a primary's.
 #[must_use]
-pub fn sentinel(bytes: &[u8], password: &str) -> Vec<(std::result::Result<Place, String>, Option<Place>, bool)> {
+pub fn sentinel(
+    bytes: &[u8],
+    password: &str,
+) -> Vec<(std::result::Result<TestHostPort, String>, Option<TestHostPort>, bool)> {
     let url = format!("redis://:{password}@sentinel.test:26379");
     let Ok(Endpoint::Redis(server)) = Endpoint::parse(&url, None) else { return Vec::new() };
-    let told = |reply: &Value| {
+    let told = |reply: &Reply| {
         let named = sentinel::named(&server, "shop", reply).map_err(|refused| match refused {
-            Refused::Password(error) | Refused::Certificate(error) | Refused::Otherwise(error) => {
+            DialError::Password(error) | DialError::Certificate(error) | DialError::Otherwise(error) => {
                 error.message().to_owned()
             }
         });
         let news = match reply {
-            Value::Array(parts) => sentinel::moved(parts, "shop"),
+            Reply::Array(parts) => sentinel::moved(parts, "shop"),
             _ => None,
         };
         (named, news, be_primary(&server, reply).is_ok())
@@ -116,7 +119,7 @@ pub fn sentinel(bytes: &[u8], password: &str) -> Vec<(std::result::Result<Place,
 }
 
 /// The replies in bytes, up to what is none.
-fn values(bytes: &[u8]) -> Vec<Value> {
+fn values(bytes: &[u8]) -> Vec<Reply> {
     let mut parser = Parser::default();
     parser.feed(bytes);
     std::iter::from_fn(|| parser.next_reply(ReplyLimit::SMALL).ok().flatten()).collect()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use quotalock::Client;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 
 use crate::longer::longer;
 use crate::{ELSEWHERE, servers};
@@ -101,7 +101,7 @@ pub fn is_for_ever(client: &Client, key: &[u8]) -> bool {
 }
 
 /// Puts a value in place of what is there, or takes its TTL away.
-pub fn put(client: &Client, key: &[u8], kind: Kind, value: &[u8]) {
+pub fn put(client: &Client, key: &[u8], kind: TestValueKind, value: &[u8]) {
     testing::put(client, key, kind, value).run().unwrap();
 }
 
@@ -112,5 +112,5 @@ pub fn damage(client: &Client, key: &[u8], at: usize, byte: u8) {
         Some(place) => *place = byte,
         None => value.truncate(value.len().saturating_sub(at % 60)),
     }
-    put(client, key, Kind::Text, &value);
+    put(client, key, TestValueKind::Text, &value);
 }

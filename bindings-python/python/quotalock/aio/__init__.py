@@ -61,7 +61,7 @@ from ._cache import Cache, Once
 from ._client import Client
 from ._limiter import Limiter, Reservation
 from ._lock import Lock
-from ._locks import quorum_lock
+from ._plain import quorum_lock
 from ._stock import Stock
 from ._wrapper import maybe_on_loop
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import _json, _native
 from .._native import check_function
 from ._loading import Loaded, awaited, run_many, run_one
-from ._wrapper import Wrapper, on_loop
+from ._plain import Cache as PlainCache
+from ._plain import Once as PlainOnce
+from ._wrapper import Wrapper
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from .._native import Claimed, Seen
 
 
 Made = TypeVar("Made", _native.Cache, _native.Once)
@@ -31,13 +31,8 @@ class Maker(Wrapper[Made]):
         self._client = client
         return self
 
-    @property
-    def name(self) -> str:
-        """The name given."""
-        return self._native.name
 
-
-class Cache(Maker[_native.Cache], made_by="Client.cache"):
+class Cache(Maker[_native.Cache], PlainCache, made_by="Client.cache"):
     """A cache that never stampedes; made by `Client.cache`. The methods are those of `quotalock.Cache`.
 
     A loader is a coroutine function, or a function. If it is cancelled, the next caller may load at once.
@@ -73,35 +68,11 @@ class Cache(Maker[_native.Cache], made_by="Client.cache"):
 
         return _json.decode(await self.get(key, encoded, wait))
 
-    async def peek(self, key: str | bytes | int) -> Seen | None:
-        """What is there, fresh or stale, without loading or waiting; None if there is nothing."""
-        return await on_loop(self._native.peek)(key)
 
-    async def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
-        """Stores a value that the caller has already; see `quotalock.Cache.put`."""
-        return await on_loop(self._native.put)(key, value)
-
-    async def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is not served any more. True if there was any."""
-        return await on_loop(self._native.invalidate)(key)
-
-    def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key of a key."""
-        return self._native.redis_key(key)
-
-
-class Once(Maker[_native.Once], made_by="Client.once"):
+class Once(Maker[_native.Once], PlainOnce, made_by="Client.once"):
     """What is done once for each id; made by `Client.once`. The methods are those of `quotalock.Once`."""
 
     __slots__ = ()
-
-    async def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: whether this caller is the first, and what the first gave; see `quotalock.Once.claim`."""
-        return await on_loop(self._native.claim)(id, value)
-
-    async def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whoever claimed it, so the next caller is the first: True if there was one."""
-        return await on_loop(self._native.release)(id)
 
     async def run(
         self, id: str | bytes, function: Callable[[], Awaitable[Loaded] | Loaded], wait: float | None = None
@@ -112,7 +83,3 @@ class Once(Maker[_native.Once], made_by="Client.once"):
         """
         check_function("function", function)
         return await run_one(self._client, self._native._begin(id, wait), function)
-
-    def redis_key(self, id: str | bytes) -> bytes:
-        """The Redis key of an id."""
-        return self._native.redis_key(id)

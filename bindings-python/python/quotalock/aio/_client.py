@@ -8,23 +8,27 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .._native import Client as NativeClient
-from .._native import CombinedDecision, Rule, TakenAll, tell_decisions
+from .._native import CombinedDecision, tell_decisions
 from ._cache import Cache, Once
 from ._limiter import Limiter, OnDecision, TellingLimiter
-from ._lock import OnLost
-from ._locks import Locks
+from ._lock import Lock, OnLost
+from ._plain import Client as PlainClient
+from ._plain import unwrapped
 from ._stock import Stock
 from ._wrapper import on_loop
 
 if TYPE_CHECKING:
-    from .._native import _OnError, _WhenAway
+    from .. import _native as rust
+    from .._native import _OnError
 
 
-class Client(Locks):
+class Client(PlainClient[Limiter, Lock, Stock, Once, Cache]):
     """A client of one Redis, or of this process' memory; see `quotalock.Client`. Loops and threads may share it."""
 
-    __slots__ = ("_on_decision",)
+    __slots__ = ("__weakref__", "_native", "_on_decision", "_on_lost")
+    _native: NativeClient
     _on_decision: OnDecision | None
+    _on_lost: OnLost | None
 
     def __init__(
         self,
@@ -44,18 +48,6 @@ class Client(Locks):
         self._native = native._for_loops()
         self._on_decision, self._on_lost = on_decision, on_lost
 
-    def limiter(
-        self,
-        name: str,
-        policy: str | Rule | Iterable[Rule],
-        scope: str | bytes | None = None,
-        enforce: bool = True,
-        lease: int | None = None,
-    ) -> Limiter:
-        """Makes a limiter; see `quotalock.Client.limiter`."""
-        native = self._native.limiter(name, policy, scope, enforce, lease)
-        return Limiter._of(native) if self._on_decision is None else TellingLimiter._by(native, self._on_decision)
-
     async def consume_all(
         self,
         charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
@@ -63,61 +55,40 @@ class Client(Locks):
     ) -> CombinedDecision:
         """Charges several keys if all of them admit it, else none; see `quotalock.Client.consume_all`."""
         if self._on_decision is None:
-            return await on_loop(self._native.consume_all)(_any(charges), request_id)
+            return await on_loop(self._native.consume_all)(unwrapped(charges), request_id)
         given = list(charges) if isinstance(charges, Iterable) else charges
-        decision = await on_loop(self._native.consume_all)(_any(given), request_id)
+        decision = await on_loop(self._native.consume_all)(unwrapped(given), request_id)
         tell_decisions(self._on_decision, decision, [charge[1] for charge in given])
         return decision
 
-    def stock(
-        self,
-        name: str | bytes,
-        scope: str | bytes | None = None,
-        ledger_cap: int = 100_000,
-        retention: float = 2_592_000.0,
-    ) -> Stock:
-        """Makes a handle for the units of a sale; see `quotalock.Client.stock`. Asks nobody, so it is not awaited."""
-        return Stock._of(self._native.stock(name, scope, ledger_cap, retention))
+    async def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
+        """Makes a handle of what `Lock.handover` wrote, and takes the lease over; see `quotalock.Client.adopt`.
 
-    async def take_all(
-        self,
-        takes: Iterable[tuple[Stock, int]],
-        buyer: str | bytes,
-        hold: float = 600.0,
-        request_id: str | bytes | None = None,
-    ) -> TakenAll:
-        """Holds units of several stocks for one buyer, or of none; see `quotalock.Client.take_all`."""
-        return await on_loop(self._native.take_all)(_any(takes), buyer, hold, request_id)
+        If the call is cancelled, what it took over is released."""
+        native, answer = self._native._adopt(text, renew, name)
+        try:
+            await on_loop(lambda: answer)()
+        except BaseException:
+            native._abandon()
+            raise
+        lock = Lock._of(native, self._on_lost)
+        if self._on_lost is not None:
+            lock._listen()
+        return lock
 
-    async def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Sells what several reservations hold, or nothing if one is over; see `quotalock.Client.confirm_all`."""
-        return await on_loop(self._native.confirm_all)(_any(reservations))
+    def _make_limiter(self, native: rust.Limiter) -> Limiter:
+        return Limiter._of(native) if self._on_decision is None else TellingLimiter._by(native, self._on_decision)
 
-    async def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Returns what several reservations hold to their stocks; see `quotalock.Client.cancel_all`."""
-        return await on_loop(self._native.cancel_all)(_any(reservations))
+    def _make_lock(self, native: rust.Lock, cancel_on_loss: bool = False) -> Lock:
+        return Lock._of(native, self._on_lost, cancel_on_loss)
 
-    async def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
-        """Lengthens several holds, or none if one of them is over; see `quotalock.Client.extend_all`."""
-        return await on_loop(self._native.extend_all)(_any(reservations), hold)
+    def _make_stock(self, native: rust.Stock) -> Stock:
+        return Stock._of(native)
 
-    def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
-        """Makes what is done once for each id; see `quotalock.Client.once`. Asks nobody, so it is not awaited."""
-        return Once._by(self._native, self._native.once(name, ttl, lease, error_ttl))
+    def _make_once(self, native: rust.Once) -> Once:
+        return Once._by(self._native, native)
 
-    def cache(
-        self,
-        name: str,
-        fresh: float = 60.0,
-        stale: float = 0.0,
-        lease: float = 10.0,
-        negative: float | None = None,
-        error_ttl: float = 1.0,
-        beta: float = 1.0,
-        when_away: _WhenAway = "raise",
-    ) -> Cache:
-        """Makes a cache; see `quotalock.Client.cache`. Asks nobody, so it is not awaited."""
-        native = self._native.cache(name, fresh, stale, lease, negative, error_ttl, beta, when_away)
+    def _make_cache(self, native: rust.Cache) -> Cache:
         return Cache._by(self._native, native)
 
     async def close(self) -> None:
@@ -133,16 +104,6 @@ class Client(Locks):
         # The running loop stops watching the connection in its next tick.
         await asyncio.sleep(0)
 
-    @property
-    def server(self) -> str:
-        """The host and port, socket path or `memory://`; never a password."""
-        return self._native.server
-
-    @property
-    def prefix(self) -> str:
-        """What every Redis key starts with."""
-        return self._native.prefix
-
     async def __aenter__(self) -> Client:
         return self
 
@@ -153,11 +114,6 @@ class Client(Locks):
 
     def __repr__(self) -> str:
         return repr(self._native).replace("quotalock.Client", "quotalock.aio.Client", 1)
-
-
-def _any(wrapped: object) -> Any:  # noqa: ANN401
-    """Limiters and stocks of this package, in which the native half finds its own."""
-    return wrapped
 
 
 Client.__module__ = "quotalock.aio"

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from .. import _native
 from .._errors import Lost, QuotalockError
 from .._native import tell_lost
+from ._plain import Lock as PlainLock
 from ._wrapper import Wrapper, on_loop
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from .._native import Inspection, _LockState
 
-
-class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
+class Lock(PlainLock, made_by="Client.lock"):
     """A handle for a lock; made by `Client.lock` and its neighbours. The methods are those of `quotalock.Lock`.
 
     Cancelling `acquire` leaves nothing behind, also if the lock was granted meanwhile. A release that was begun is
@@ -39,41 +38,6 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         self._cancel_on_loss, self._on_lost, self._is_told = cancel_on_loss, on_lost, False
         self._loss = self._watch = None
         return self
-
-    @property
-    def names(self) -> tuple[str | bytes, ...]:
-        """The names as they were given."""
-        return self._native.names
-
-    @property
-    def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys, one for each name."""
-        return self._native.redis_keys
-
-    @property
-    def ttl(self) -> float:
-        """The ttl in seconds."""
-        return self._native.ttl
-
-    @property
-    def token(self) -> int | None:
-        """The fencing token of the grant; None if it was never acquired, or is released."""
-        return self._native.token
-
-    @property
-    def state(self) -> _LockState:
-        """What the handle knows: `released`, `held`, `uncertain` or `lost`."""
-        return self._native.state
-
-    @property
-    def held(self) -> bool:
-        """Whether it is held for certain now."""
-        return self._native.held
-
-    @property
-    def remaining(self) -> float:
-        """For how many seconds it is held for certain; 0 if it is not."""
-        return self._native.remaining
 
     @property
     def lost(self) -> Loss:
@@ -110,31 +74,6 @@ class Lock(Wrapper[_native.Lock], made_by="Client.lock"):
         if was_held and not released:
             self._tell_loss()
         return released
-
-    async def extend(self, ttl: float | None = None) -> bool:
-        """Extends the lease to at least `ttl` seconds (None: the lock's own) from now: False if it was lost."""
-        return await on_loop(self._native.extend)(ttl)
-
-    def handover(self) -> str:
-        """Writes the lease down as a text, by which another process adopts it, and ends this handle; see
-        `quotalock.Lock.handover`. Asks nobody, so it is not awaited."""
-        return self._native.handover()
-
-    def assert_held(self) -> None:
-        """Raises `Lost` unless it is held for certain now. Asks nobody, so it is not awaited."""
-        self._native.assert_held()
-
-    def raise_floor(self, floor: int) -> None:
-        """Has every later token be larger than `floor`. Asks nobody, so it is not awaited."""
-        self._native.raise_floor(floor)
-
-    async def inspect(self) -> Inspection:
-        """Who holds it (of several names, the first), and how many wait for it."""
-        return await on_loop(self._native.inspect)()
-
-    async def force_release(self) -> int:
-        """Takes it away from all holders, and returns how many there were."""
-        return await on_loop(self._native.force_release)()
 
     async def __aenter__(self) -> Lock:
         if not await self.acquire():

@@ -1,4 +1,4 @@
-use super::{By, Parser, Place};
+use super::{By, ClientPlace, Parser};
 use crate::simulate::pattern::Pattern;
 
 const COMBINED: &str = r#"192.0.2.1 - jo smith [17/May/2015:10:05:03 +0000] "GET /a/b?c=d HTTP/1.1" 200 512 "http://ref/\"x\"" "Agent 1.0""#;
@@ -10,9 +10,9 @@ fn read(by: &str, pattern: Option<&str>, line: &str) -> Option<(u64, Option<Stri
     let mut parser = Parser::new(by, pattern);
     let parsed = parser.parse(line.as_bytes())?;
     let key = match parsed.key {
-        Place::Line(range) => Some(line.as_bytes()[range].to_vec()),
-        Place::Decoded => Some(parser.decoded.clone()),
-        Place::Nowhere => None,
+        ClientPlace::Line(range) => Some(line.as_bytes()[range].to_vec()),
+        ClientPlace::Decoded => Some(parser.decoded.clone()),
+        ClientPlace::Nowhere => None,
     };
     Some((parsed.time, key.map(|key| String::from_utf8(key).unwrap())))
 }

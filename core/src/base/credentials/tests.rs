@@ -3,7 +3,7 @@
 use super::*;
 
 /// A password that another thread tells, what it asks with, and how often that rang.
-fn elsewhere() -> (Arc<Asked>, PasswordQuestions, Arc<Mutex<u32>>) {
+fn elsewhere() -> (Arc<PasswordQuery>, PasswordQuestions, Arc<Mutex<u32>>) {
     let rings = Arc::new(Mutex::new(0));
     let counted = rings.clone();
     let (provider, questions) = PasswordProvider::elsewhere(move || *counted.lock().unwrap() += 1);
@@ -14,7 +14,10 @@ fn elsewhere() -> (Arc<Asked>, PasswordQuestions, Arc<Mutex<u32>>) {
 }
 
 /// Wants the password, and asks if nobody does; what is told comes there.
-fn wants(asked: &Arc<Asked>, refused: Option<&Secret>) -> std::result::Result<Secret, (Receiver<Told>, Arc<()>)> {
+fn wants(
+    asked: &Arc<PasswordQuery>,
+    refused: Option<&Secret>,
+) -> std::result::Result<Secret, (Receiver<PasswordAnswer>, Arc<()>)> {
     match asked.want(refused) {
         Wanted::Here(secret) => Ok(secret),
         Wanted::Coming { told, ask, waits } => {

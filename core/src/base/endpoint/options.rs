@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{TlsFiles, decoded};
+use super::server::TlsFiles;
 use crate::base::credentials::{Password, PasswordProvider, Secret};
+use crate::base::url::decoded;
 
 /// What an operator sees of our connections unless told otherwise.
 const CLIENT_NAME: &str = "quotalock";
@@ -11,7 +12,7 @@ const CLIENT_NAME: &str = "quotalock";
 const MAX_CLIENT_NAME: usize = 100;
 
 /// The files of TLS; none if no option names one.
-pub(super) fn tls_files(options: &mut Options<'_>) -> std::result::Result<Option<TlsFiles>, String> {
+pub(super) fn tls_files(options: &mut UrlOptions<'_>) -> std::result::Result<Option<TlsFiles>, String> {
     let [ca, cert, key] = ["ca", "cert", "key"].map(|name| options.take(name).map(PathBuf::from));
     let shown = match (cert, key) {
         (Some(cert), Some(key)) => Some((cert, key)),
@@ -44,7 +45,7 @@ pub(super) fn password_of(
 }
 
 /// The name of the connections, as `CLIENT SETNAME` takes one.
-pub(super) fn client_name(options: &mut Options<'_>) -> std::result::Result<String, String> {
+pub(super) fn client_name(options: &mut UrlOptions<'_>) -> std::result::Result<String, String> {
     let Some(name) = options.take("client_name") else { return Ok(CLIENT_NAME.into()) };
     if name.is_empty() || name.len() > MAX_CLIENT_NAME || !name.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(format!(
@@ -83,16 +84,16 @@ const KNOWN_OPTIONS: [&str; 25] = [
     "protocol",
 ];
 
-pub(super) struct Options<'a>(Vec<(&'a str, String)>);
+pub(super) struct UrlOptions<'a>(Vec<(&'a str, String)>);
 
-impl<'a> Options<'a> {
+impl<'a> UrlOptions<'a> {
     pub fn parse(query: &'a str) -> std::result::Result<Self, String> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((name, decoded(value)?))
         });
-        pairs.collect::<std::result::Result<_, String>>().map(Options)
+        pairs.collect::<std::result::Result<_, String>>().map(UrlOptions)
     }
 
     pub fn take(&mut self, name: &str) -> Option<String> {

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Options, Server, TrustedHosts, host_and_port};
+use super::options::UrlOptions;
+use super::server::Server;
+use super::trusted::TrustedHosts;
+use crate::base::url::host_and_port;
 
 /// Servers of one cluster, of which any tells of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +17,11 @@ pub(crate) struct Seeds {
 
 impl Seeds {
     /// Takes apart what follows the login: the servers, each like this one, and nothing or database 0.
-    pub(super) fn parse(place: &str, options: &mut Options<'_>, like: &Server) -> std::result::Result<Seeds, String> {
+    pub(super) fn parse(
+        place: &str,
+        options: &mut UrlOptions<'_>,
+        like: &Server,
+    ) -> std::result::Result<Seeds, String> {
         let (hosts, database) = place.split_once('/').unwrap_or((place, ""));
         if !database.is_empty() && database != "0" {
             return Err("has a database, and a cluster has only database 0: leave it out".into());

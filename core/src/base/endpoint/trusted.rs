@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::host_and_port;
+use crate::base::url::host_and_port;
 
 /// What the `trusted_hosts` of a URL allows, and the hosts that the URL itself names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::super::options::{CacheOptions, WhenAway};
 use super::*;
+use crate::cache::single_flight::Looked;
 use crate::client::{Client, Options};
-use crate::state::single_flight::Looked;
 
 const CHANNEL: Channel = *b"0123456789abcdef";
 
@@ -31,7 +31,7 @@ impl Bench {
         let (tell, told) = mpsc::channel();
         let sink: Arc<dyn Sink> = Arc::new(Teller(tell));
         let mut bench = Bench { queue: CacheQueue::default(), told, topic: Channel::default() };
-        bench.queue.on_subscribed(0, Ear { channel: CHANNEL, node: None });
+        bench.queue.on_subscribed(0, HintChannel { channel: CHANNEL, node: None });
         for number in 1..=count {
             let lookup = cache.get(b"x", Duration::from_secs(60)).unwrap().lookup;
             bench.topic = lookup.target.topic();

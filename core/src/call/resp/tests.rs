@@ -2,49 +2,49 @@
 
 use proptest::prelude::*;
 
-use super::{MAX_LINE, Parser, ReplyLimit, Value};
+use super::{MAX_LINE, Parser, Reply, ReplyLimit};
 
-fn value() -> impl Strategy<Value = Value> {
+fn value() -> impl Strategy<Value = Reply> {
     let leaf = prop_oneof![
-        Just(Value::Nil),
-        any::<i64>().prop_map(Value::Int),
-        prop::collection::vec(any::<u8>(), 0..40).prop_map(Value::Bytes),
-        "[A-Z]{2,9} [ -~]{1,30}".prop_map(Value::Error),
+        Just(Reply::Nil),
+        any::<i64>().prop_map(Reply::Int),
+        prop::collection::vec(any::<u8>(), 0..40).prop_map(Reply::Bytes),
+        "[A-Z]{2,9} [ -~]{1,30}".prop_map(Reply::Error),
     ];
-    leaf.prop_recursive(3, 24, 6, |inner| prop::collection::vec(inner, 0..6).prop_map(Value::Array))
+    leaf.prop_recursive(3, 24, 6, |inner| prop::collection::vec(inner, 0..6).prop_map(Reply::Array))
 }
 
-fn encode(value: &Value, out: &mut Vec<u8>) {
+fn encode(value: &Reply, out: &mut Vec<u8>) {
     match value {
-        Value::Nil => out.extend_from_slice(b"$-1\r\n"),
-        Value::Int(n) => out.extend_from_slice(format!(":{n}\r\n").as_bytes()),
-        Value::Bytes(bytes) => super::part(out, bytes),
-        Value::Error(text) => out.extend_from_slice(format!("-{text}\r\n").as_bytes()),
-        Value::Array(items) => {
+        Reply::Nil => out.extend_from_slice(b"$-1\r\n"),
+        Reply::Int(n) => out.extend_from_slice(format!(":{n}\r\n").as_bytes()),
+        Reply::Bytes(bytes) => super::part(out, bytes),
+        Reply::Error(text) => out.extend_from_slice(format!("-{text}\r\n").as_bytes()),
+        Reply::Array(items) => {
             super::begin(out, items.len());
             items.iter().for_each(|item| encode(item, out));
         }
     }
 }
 
-fn of_the_crate(value: redis::Value) -> Option<Value> {
+fn of_the_crate(value: redis::Value) -> Option<Reply> {
     Some(match value {
-        redis::Value::Nil => Value::Nil,
-        redis::Value::Int(n) => Value::Int(n),
-        redis::Value::BulkString(bytes) => Value::Bytes(bytes),
-        redis::Value::SimpleString(text) => Value::Bytes(text.into_bytes()),
-        redis::Value::Okay => Value::Bytes(b"OK".to_vec()),
-        redis::Value::Array(items) => Value::Array(items.into_iter().map(of_the_crate).collect::<Option<_>>()?),
+        redis::Value::Nil => Reply::Nil,
+        redis::Value::Int(n) => Reply::Int(n),
+        redis::Value::BulkString(bytes) => Reply::Bytes(bytes),
+        redis::Value::SimpleString(text) => Reply::Bytes(text.into_bytes()),
+        redis::Value::Okay => Reply::Bytes(b"OK".to_vec()),
+        redis::Value::Array(items) => Reply::Array(items.into_iter().map(of_the_crate).collect::<Option<_>>()?),
         // The crate takes errors apart; that they are one is enough.
-        redis::Value::ServerError(_) => Value::Error(String::new()),
+        redis::Value::ServerError(_) => Reply::Error(String::new()),
         _ => return None,
     })
 }
 
-fn without_error_texts(value: Value) -> Value {
+fn without_error_texts(value: Reply) -> Reply {
     match value {
-        Value::Error(_) => Value::Error(String::new()),
-        Value::Array(items) => Value::Array(items.into_iter().map(without_error_texts).collect()),
+        Reply::Error(_) => Reply::Error(String::new()),
+        Reply::Array(items) => Reply::Array(items.into_iter().map(without_error_texts).collect()),
         other => other,
     }
 }
@@ -108,7 +108,7 @@ fn fed_up(limit: ReplyLimit, first: &[u8], again: &[u8]) -> (usize, usize) {
         parser.feed(bytes);
         sent += bytes.len();
         let ended = parser.next_reply(limit);
-        let values: usize = parser.open.iter().map(|array| array.items.capacity() * size_of::<Value>()).sum();
+        let values: usize = parser.open.iter().map(|array| array.items.capacity() * size_of::<Reply>()).sum();
         held = held.max(parser.buffer.capacity() + values);
         if ended.is_err() {
             break;
@@ -130,7 +130,7 @@ fn an_array_is_read_once_however_many_pieces_it_comes_in() {
         assert_eq!(parser.next_reply(limit), Ok(None));
         parser.feed(&b":1\r\n".repeat(10));
     }
-    let Ok(Some(Value::Array(read))) = parser.next_reply(limit) else { panic!("it is whole") };
+    let Ok(Some(Reply::Array(read))) = parser.next_reply(limit) else { panic!("it is whole") };
     assert_eq!(read.len(), items);
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
@@ -188,7 +188,7 @@ fn what_never_ends_is_given_up_within_its_bounds() {
 
 #[test]
 fn a_value_is_shown_short() {
-    let long = Value::Array(vec![Value::Bytes(vec![0; 1 << 20]); 1_000]);
+    let long = Reply::Array(vec![Reply::Bytes(vec![0; 1 << 20]); 1_000]);
     let shown = format!("{long:?}");
     assert!(shown.len() < 4_096 && shown.ends_with("and 992 more]"), "{shown}");
 }

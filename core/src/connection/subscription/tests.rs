@@ -8,7 +8,7 @@ use crate::base::endpoint::Endpoint;
 
 const SLOT: u16 = 42;
 const CHANNEL: Channel = *b"s23456789abcdef0";
-const HINT: Id = *b"0123456789abcdef";
+const HINT: AttemptId = *b"0123456789abcdef";
 
 /// A server that answers as it is told, and what it was sent. Each answer to a subscription is made by its command.
 struct Bench {
@@ -110,18 +110,18 @@ fn a_slot_is_heard_of_at_home_until_it_moves_and_then_from_elsewhere() {
     let (mut subscription, _) = bench.open(Some((SLOT, CHANNEL)));
     let name = "ql:wake:s23456789abcdef0";
     assert_eq!(bench.asked()[1..], [format!("SSUBSCRIBE {name}"), format!("SUBSCRIBE {name}")]);
-    assert_eq!(subscription.ear(SLOT), Some(Ear { channel: CHANNEL, node: Some(7) }));
+    assert_eq!(subscription.ear(SLOT), Some(HintChannel { channel: CHANNEL, node: Some(7) }));
     assert_eq!(subscription.ear(SLOT + 1), None);
     let mut line = bench.line.recv().unwrap();
     line.write_all(message("smessage", &CHANNEL, &HINT).as_bytes()).unwrap();
     assert_eq!(news(&mut subscription), [News::Hint(HINT)]);
     line.write_all(format!("*3\r\n$12\r\nsunsubscribe\r\n$24\r\n{name}\r\n:0\r\n").as_bytes()).unwrap();
     assert_eq!(news(&mut subscription), [News::Moved(SLOT)]);
-    assert_eq!(subscription.ear(SLOT), Some(Ear { channel: CHANNEL, node: Some(0) }));
+    assert_eq!(subscription.ear(SLOT), Some(HintChannel { channel: CHANNEL, node: Some(0) }));
     line.write_all(message("message", &CHANNEL, &HINT).as_bytes()).unwrap();
     assert_eq!(news(&mut subscription), [News::Hint(HINT)]);
     request(&mut subscription, SLOT);
-    assert_eq!(subscription.ear(SLOT), Some(Ear { channel: CHANNEL, node: Some(7) }), "it came back");
+    assert_eq!(subscription.ear(SLOT), Some(HintChannel { channel: CHANNEL, node: Some(7) }), "it came back");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_server_without_the_slot_says_who_has_it_and_passes_hints_on() {
     });
     let (subscription, heard) = bench.open(Some((SLOT, CHANNEL)));
     assert_eq!(heard, [News::Hint(HINT), News::Refused(SLOT, moved.to_owned())]);
-    assert_eq!(subscription.ear(SLOT), Some(Ear { channel: CHANNEL, node: Some(0) }));
+    assert_eq!(subscription.ear(SLOT), Some(HintChannel { channel: CHANNEL, node: Some(0) }));
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::base::error::Code;
 use crate::base::outcome::Outcome;
 use crate::call::operation::OnError;
 use crate::client::{Client, Options};
+use crate::limiter::policy::Policy;
 use crate::limiter::{Charge, Limiter, LimiterOptions, Unsettled};
-use crate::rules::policy::Policy;
 
 /// A server that refuses connections.
 const NOBODY: &str = "redis://127.0.0.1:1";

@@ -7,13 +7,13 @@ use std::time::Duration;
 use crate::base::decision::{Decision, Source};
 use crate::call::answer::Answer;
 use crate::call::operation::Operation;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
 use crate::limiter::holds::Unsettled;
+use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
 use crate::memory::store::MemoryStore;
-use crate::rules::policy::Policy;
 
 thread_local! {
     static TIME: Cell<Option<u64>> = const { Cell::new(None) };
@@ -41,7 +41,7 @@ impl Dice {
 struct Flight {
     call: LimiterCall,
     deadline: u64,
-    reply: Option<Vec<Value>>,
+    reply: Option<Vec<Reply>>,
     is_lost: bool,
 }
 

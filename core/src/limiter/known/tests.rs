@@ -6,10 +6,10 @@ use crate::call::known::Lesson;
 use crate::call::operation::{OnError, Operation};
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
+use crate::limiter::policy::Policy;
 use crate::limiter::{Charge, Limiter};
 use crate::memory::stand_in::BOUND;
 use crate::memory::store::{Bound, MemoryStore};
-use crate::rules::policy::Policy;
 
 const START: u64 = 2_000_000_000_000;
 const SECOND: u64 = 1_000_000;

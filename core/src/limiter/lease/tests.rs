@@ -1,11 +1,12 @@
 use super::*;
 use crate::client::{Client, Options};
 use crate::limiter::LimiterOptions;
+use crate::limiter::prefetch::PrefetchCall;
 
 const START: u64 = 1_700_000_000_000_000;
 
 fn call(limiter: &Limiter) -> LimiterCall {
-    let leasing = Some(Leasing::new(&limiter.client.session));
+    let leasing = Some(PrefetchCall::new(&limiter.client.session));
     let (spec, key) = (limiter.spec.clone(), limiter.redis_key(b"k").unwrap());
     LimiterCall { spec, verb: Verb::Consume, key, amount: 1, memory: None, recall: None, leasing }
 }

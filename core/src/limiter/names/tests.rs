@@ -153,7 +153,7 @@ fn the_place_of_rust_is_that_of_the_call() {
 
 #[test]
 fn halves_of_two_writers_are_nothing() {
-    let slot = Charged { check: AtomicU64::new(0), by: AtomicU64::new(0) };
+    let slot = ChargedKey { check: AtomicU64::new(0), by: AtomicU64::new(0) };
     slot.set(7, 3, 1_000);
     assert_eq!((slot.get(7), slot.get(8)), (Some((3, 1_000)), None));
     slot.by.store(2_000 << PRINT_BITS | 3, Ordering::Relaxed);

@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
-use super::{IN_LINE, LockQueue, Names, Passing, Question, Queued};
+use super::{IN_LINE, LockKeys, LockQueue, Passing, Question, QueuedAttempt};
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::sink::Tag;
-use crate::connection::subscription::Ear;
+use crate::connection::subscription::HintChannel;
+use crate::lock::lease_table::{AcquireOutcome, AttemptId, Grant};
 use crate::reactor::{Action, Guest, Need, WaitStage};
-use crate::state::lease::{Grant, Id, Outcome};
 
 impl Guest for LockQueue {
     fn is_idle(&self) -> bool {
@@ -20,7 +20,7 @@ impl Guest for LockQueue {
 
     fn unsubscribed(&self) -> Vec<Need> {
         let first = self.lines.values().filter_map(VecDeque::front).filter(|waiter| waiter.stage.is_unsubscribed());
-        let need = |waiter: &Queued| {
+        let need = |waiter: &QueuedAttempt| {
             let spec = &waiter.attempt.lock.spec;
             (spec.session.clone(), spec.wake_prefix.clone(), waiter.attempt.slot())
         };
@@ -31,7 +31,7 @@ impl Guest for LockQueue {
         self.lines.values().filter_map(VecDeque::front).map(|waiter| waiter.attempt.slot()).collect()
     }
 
-    fn on_subscribed(&mut self, slot: u16, ear: Ear) {
+    fn on_subscribed(&mut self, slot: u16, ear: HintChannel) {
         self.ears.insert(slot, ear);
         for names in self.lines_where(|waiter| waiter.stage.lacks_hints() && waiter.attempt.slot() == slot) {
             self.ask(&names);
@@ -53,7 +53,7 @@ impl Guest for LockQueue {
         self.ears.remove(&slot);
     }
 
-    fn on_hint(&mut self, id: &Id) {
+    fn on_hint(&mut self, id: &AttemptId) {
         for names in self.lines_where(|waiter| waiter.attempt.id == *id) {
             let first = self.lines.get_mut(&names).and_then(VecDeque::front_mut);
             if first.is_some_and(|first| first.stage.on_hint()) {
@@ -95,9 +95,10 @@ impl Guest for LockQueue {
             self.work(due.work(), Question::Renew(due));
         }
         // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
-        let away =
-            |(names, line): (&Names, &VecDeque<Queued>)| Some((names.clone(), line.front()?.attempt.over().err()?));
-        let away: HashMap<Names, Error> = self.lines.iter().filter_map(away).collect();
+        let away = |(names, line): (&LockKeys, &VecDeque<QueuedAttempt>)| {
+            Some((names.clone(), line.front()?.attempt.over().err()?))
+        };
+        let away: HashMap<LockKeys, Error> = self.lines.iter().filter_map(away).collect();
         self.leave_if(
             |waiter| (waiter.stage == IN_LINE || waiter.stage.is_unsubscribed()) && waiter.attempt.until <= now,
             |waiter| {
@@ -114,7 +115,7 @@ impl Guest for LockQueue {
     }
 
     fn next_turn(&self) -> Option<Instant> {
-        let due = |waiter: &Queued| waiter.stage.due(waiter.attempt.until);
+        let due = |waiter: &QueuedAttempt| waiter.stage.due(waiter.attempt.until);
         self.lines.values().flatten().filter_map(due).chain(self.renewals.next_turn()).min()
     }
 
@@ -139,7 +140,7 @@ impl Guest for LockQueue {
 
 fn has_released(grant: &Grant) -> bool {
     match grant.outcome {
-        Outcome::Granted { released, .. } | Outcome::Refused { released, .. } => released,
-        Outcome::Cancelled { .. } => false,
+        AcquireOutcome::Granted { released, .. } | AcquireOutcome::Refused { released, .. } => released,
+        AcquireOutcome::Cancelled { .. } => false,
     }
 }

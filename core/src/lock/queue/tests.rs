@@ -3,7 +3,7 @@ use crate::base::error::{Code, Error};
 use crate::call::sink::Sink;
 use crate::client::{Client, Options};
 use crate::lock::LockOptions;
-use crate::lock::spec::{Kind, Spec};
+use crate::lock::spec::{LockKind, LockSpec};
 use crate::reactor::Guest;
 
 struct Nobody;
@@ -34,8 +34,8 @@ fn those_who_were_forgotten_while_they_held_are_not_remembered() {
     let mut kept = Vec::new();
     for number in 0..2_000_u32 {
         let names = [&number.to_le_bytes()[..]];
-        let spec = Arc::new(Spec::new(&client, Kind::Mutex, &names, (1, 1), LockOptions::default()).unwrap());
-        let held = Arc::new(Held::new(spec.clone(), [0; 16], 1, spec.now()));
+        let spec = Arc::new(LockSpec::new(&client, LockKind::Mutex, &names, (1, 1), LockOptions::default()).unwrap());
+        let held = Arc::new(HeldLock::new(spec.clone(), [0; 16], 1, spec.now()));
         queue.on_held(&spec.keys, held.clone());
         queue.actions.clear();
         if number % 100 == 0 {

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use crate::base::endpoint::HostMap;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 use crate::session::cluster::slot::SLOTS;
 
 /// Where a server listens.
-pub(crate) type Place = (String, u16);
+pub(crate) type NodeAddress = (String, u16);
 
 /// Slots that the same servers serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,26 +15,26 @@ pub(crate) struct Range {
     pub first: u16,
     pub last: u16,
     /// The primary, then its replicas.
-    pub places: Vec<Place>,
+    pub places: Vec<NodeAddress>,
     /// The id of the primary.
     pub primary: Vec<u8>,
 }
 
 /// Slots and the id of their primary.
-pub(crate) type Owner = (u16, u16, Vec<u8>);
+pub(crate) type SlotOwner = (u16, u16, Vec<u8>);
 
 /// The whole cluster, as one of its servers sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct ClusterLayout {
     pub ranges: Vec<Range>,
     /// The ids of all servers.
     pub ids: HashSet<Vec<u8>>,
 }
 
-impl Layout {
+impl ClusterLayout {
     /// Who serves what: the same for all servers that agree, whatever each calls the others.
-    pub fn owners(&self) -> Vec<Owner> {
-        let mut owners: Vec<Owner> =
+    pub fn owners(&self) -> Vec<SlotOwner> {
+        let mut owners: Vec<SlotOwner> =
             self.ranges.iter().map(|range| (range.first, range.last, range.primary.clone())).collect();
         owners.sort_unstable();
         owners
@@ -42,28 +42,28 @@ impl Layout {
 }
 
 /// Reads the reply of the server that listens at `host`; none if it is no such reply.
-pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layout> {
-    let Value::Array(ranges) = reply else { return None };
+pub(crate) fn read(reply: &Reply, host: &str, host_map: &HostMap) -> Option<ClusterLayout> {
+    let Reply::Array(ranges) = reply else { return None };
     // Each has a slot of its own.
     if ranges.len() > usize::from(SLOTS) {
         return None;
     }
-    let mut layout = Layout::default();
+    let mut layout = ClusterLayout::default();
     for range in ranges {
-        let Value::Array(fields) = range else { return None };
-        let [Value::Int(first), Value::Int(last), nodes @ ..] = fields.as_slice() else { return None };
+        let Reply::Array(fields) = range else { return None };
+        let [Reply::Int(first), Reply::Int(last), nodes @ ..] = fields.as_slice() else { return None };
         let slot = |number: i64| u16::try_from(number).ok().filter(|slot| *slot < SLOTS);
         let (first, last) = (slot(*first)?, slot(*last)?);
         let (mut places, mut primary) = (Vec::new(), Vec::new());
         for (at, node) in nodes.iter().enumerate() {
-            let Value::Array(fields) = node else { return None };
-            let [name, Value::Int(port), rest @ ..] = fields.as_slice() else { return None };
+            let Reply::Array(fields) = node else { return None };
+            let [name, Reply::Int(port), rest @ ..] = fields.as_slice() else { return None };
             let name = match name {
-                Value::Nil => "",
-                Value::Bytes(name) => std::str::from_utf8(name).ok()?,
+                Reply::Nil => "",
+                Reply::Bytes(name) => std::str::from_utf8(name).ok()?,
                 _ => return None,
             };
-            if let Some(Value::Bytes(id)) = rest.first() {
+            if let Some(Reply::Bytes(id)) = rest.first() {
                 if at == 0 {
                     primary.clone_from(id);
                 }
@@ -86,7 +86,7 @@ pub(crate) fn read(reply: &Value, host: &str, host_map: &HostMap) -> Option<Layo
 }
 
 /// Reads the address in a redirection, such as `10.0.0.1:6379`, from the server that listens at `host`.
-pub(crate) fn redirected(address: &str, host: &str, host_map: &HostMap) -> Option<Place> {
+pub(crate) fn redirected(address: &str, host: &str, host_map: &HostMap) -> Option<NodeAddress> {
     // An IPv6 address has colons of its own, and no brackets.
     let (name, port) = address.rsplit_once(':')?;
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
@@ -94,7 +94,7 @@ pub(crate) fn redirected(address: &str, host: &str, host_map: &HostMap) -> Optio
 }
 
 /// Where a server listens that is called so: no name is that of the server that answered, and `?` is none.
-fn place(name: &str, port: i64, host: &str, host_map: &HostMap) -> Option<Place> {
+fn place(name: &str, port: i64, host: &str, host_map: &HostMap) -> Option<NodeAddress> {
     let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
     match name {
@@ -111,28 +111,28 @@ mod tests {
 
     use super::*;
 
-    fn bytes(text: &str) -> Value {
-        Value::Bytes(text.as_bytes().to_vec())
+    fn bytes(text: &str) -> Reply {
+        Reply::Bytes(text.as_bytes().to_vec())
     }
 
-    fn node(name: Value, port: i64, id: &str) -> Value {
-        Value::Array(vec![name, Value::Int(port), bytes(id), Value::Array(vec![])])
+    fn node(name: Reply, port: i64, id: &str) -> Reply {
+        Reply::Array(vec![name, Reply::Int(port), bytes(id), Reply::Array(vec![])])
     }
 
-    fn range(first: i64, last: i64, nodes: Vec<Value>) -> Value {
-        Value::Array([vec![Value::Int(first), Value::Int(last)], nodes].concat())
+    fn range(first: i64, last: i64, nodes: Vec<Reply>) -> Reply {
+        Reply::Array([vec![Reply::Int(first), Reply::Int(last)], nodes].concat())
     }
 
-    fn at(name: &str, port: u16) -> Place {
+    fn at(name: &str, port: u16) -> NodeAddress {
         (name.to_owned(), port)
     }
 
     #[test]
     fn names_and_ports_are_read_as_the_servers_give_them() {
-        let reply = Value::Array(vec![
+        let reply = Reply::Array(vec![
             range(0, 5_460, vec![node(bytes("10.0.0.1"), 6_379, "a"), node(bytes("redis-1"), 6_380, "b")]),
             range(5_461, 9_999, vec![node(bytes("::1"), 7_000, "c"), node(bytes("?"), 7_001, "d")]),
-            range(10_000, 10_000, vec![node(Value::Nil, 7_002, "e"), node(bytes(""), 7_003, "f")]),
+            range(10_000, 10_000, vec![node(Reply::Nil, 7_002, "e"), node(bytes(""), 7_003, "f")]),
             range(10_001, 10_009, vec![node(bytes("?"), 7_004, "g"), node(bytes("10.0.0.9"), 7_005, "h")]),
             range(10_010, 16_383, vec![node(bytes("10.0.0.1"), 6_379, "a")]),
         ]);
@@ -153,19 +153,19 @@ mod tests {
 
     #[test]
     fn who_agrees_is_known_by_ids_not_by_names_or_their_order() {
-        let one = Value::Array(vec![
+        let one = Reply::Array(vec![
             range(0, 9, vec![node(bytes(""), 1, "a"), node(bytes("10.0.0.2"), 1, "b")]),
             range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
         ]);
-        let other = Value::Array(vec![
+        let other = Reply::Array(vec![
             range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
             range(0, 9, vec![node(bytes("10.0.0.1"), 1, "a")]),
         ]);
-        let promoted = Value::Array(vec![
+        let promoted = Reply::Array(vec![
             range(0, 9, vec![node(bytes("10.0.0.2"), 1, "b")]),
             range(10, 16_383, vec![node(bytes("10.0.0.3"), 1, "c")]),
         ]);
-        let owners = |reply: &Value| read(reply, "10.0.0.1", &HostMap::default()).unwrap().owners();
+        let owners = |reply: &Reply| read(reply, "10.0.0.1", &HostMap::default()).unwrap().owners();
         assert_eq!(owners(&one), owners(&other));
         assert_ne!(owners(&one), owners(&promoted));
     }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn addresses_are_translated_where_the_url_says_so() {
         let map = HostMap::parse("10.0.0.1:6379=127.0.0.1:7001,10.0.0.2=db.test,[fd00::1]:6379=[::1]:7002").unwrap();
-        let reply = Value::Array(vec![range(
+        let reply = Reply::Array(vec![range(
             0,
             1,
             vec![
@@ -196,27 +196,27 @@ mod tests {
     fn what_is_no_such_reply_is_not_believed() {
         let host_map = HostMap::default();
         for reply in [
-            Value::Nil,
-            Value::Int(1),
-            Value::Array(vec![Value::Int(1)]),
-            Value::Array(vec![range(-1, 5, vec![])]),
-            Value::Array(vec![range(0, 16_384, vec![])]),
-            Value::Array(vec![range(0, 1, vec![Value::Int(1)])]),
-            Value::Array(vec![range(0, 1, vec![Value::Array(vec![Value::Int(1), Value::Int(1)])])]),
-            Value::Array(vec![range(0, 0, vec![node(bytes("h"), 1, "a")]); usize::from(SLOTS) + 1]),
+            Reply::Nil,
+            Reply::Int(1),
+            Reply::Array(vec![Reply::Int(1)]),
+            Reply::Array(vec![range(-1, 5, vec![])]),
+            Reply::Array(vec![range(0, 16_384, vec![])]),
+            Reply::Array(vec![range(0, 1, vec![Reply::Int(1)])]),
+            Reply::Array(vec![range(0, 1, vec![Reply::Array(vec![Reply::Int(1), Reply::Int(1)])])]),
+            Reply::Array(vec![range(0, 0, vec![node(bytes("h"), 1, "a")]); usize::from(SLOTS) + 1]),
         ] {
             assert_eq!(read(&reply, "h", &host_map), None, "{reply:?}");
         }
-        let empty = Value::Array(vec![range(0, 1, vec![]), range(0, 1, vec![node(bytes("h"), 0, "a")])]);
+        let empty = Reply::Array(vec![range(0, 1, vec![]), range(0, 1, vec![node(bytes("h"), 0, "a")])]);
         assert_eq!(read(&empty, "h", &host_map).unwrap().ranges, []);
-        assert_eq!(read(&Value::Array(vec![]), "h", &host_map), Some(Layout::default()));
+        assert_eq!(read(&Reply::Array(vec![]), "h", &host_map), Some(ClusterLayout::default()));
     }
 
     #[test]
     fn another_client_finds_the_same_servers() {
         let place = |n: u16| format!("10.0.0.{n}");
         let bounds = [(0, 99), (100, 5_000), (7_000, 16_383)];
-        let reply = Value::Array(Vec::from_iter(
+        let reply = Reply::Array(Vec::from_iter(
             (1..)
                 .zip(bounds)
                 .map(|(n, (first, last))| range(first, last, vec![node(bytes(&place(n)), 6_379, &n.to_string())])),

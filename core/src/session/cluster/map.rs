@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::layout::{Layout, Place};
+use super::layout::{ClusterLayout, NodeAddress};
 use super::slot::SLOTS;
 use crate::session::node::Node;
 
@@ -24,15 +24,15 @@ const STALE: Duration = Duration::from_secs(1);
 pub(super) struct Map {
     /// The shard of each slot; empty until a map was had.
     slots: Vec<u16>,
-    shards: Vec<Shard>,
+    shards: Vec<ClusterShard>,
     /// All servers that were heard of, seeds included.
-    nodes: HashMap<Place, Arc<Node>>,
+    nodes: HashMap<NodeAddress, Arc<Node>>,
     base: Option<Instant>,
     /// The microsecond after `base` from which on somebody may be asked about a slot that nobody serves.
     next: AtomicU64,
 }
 
-struct Shard {
+struct ClusterShard {
     primary: Arc<Node>,
     replicas: Vec<Arc<Node>>,
     /// The microsecond after `base` from which on another may be asked in its place, 0 if nobody has confirmed it; and how often
@@ -41,9 +41,9 @@ struct Shard {
     turns: AtomicU64,
 }
 
-impl Shard {
-    fn new(primary: Arc<Node>, replicas: Vec<Arc<Node>>) -> Shard {
-        Shard { primary, replicas, next: AtomicU64::new(0), turns: AtomicU64::new(0) }
+impl ClusterShard {
+    fn new(primary: Arc<Node>, replicas: Vec<Arc<Node>>) -> ClusterShard {
+        ClusterShard { primary, replicas, next: AtomicU64::new(0), turns: AtomicU64::new(0) }
     }
 }
 
@@ -53,7 +53,7 @@ impl Map {
         !self.slots.is_empty()
     }
 
-    fn shard(&self, slot: u16) -> Option<&Shard> {
+    fn shard(&self, slot: u16) -> Option<&ClusterShard> {
         self.shards.get(usize::from(*self.slots.get(usize::from(slot))?))
     }
 
@@ -101,7 +101,7 @@ impl Map {
             return;
         }
         let shard = self.shards.iter().position(|shard| shard.primary.number == node.number).unwrap_or_else(|| {
-            self.shards.push(Shard::new(node.clone(), Vec::new()));
+            self.shards.push(ClusterShard::new(node.clone(), Vec::new()));
             self.shards.len() - 1
         });
         node.retire(false);
@@ -175,9 +175,14 @@ impl Map {
     }
 
     /// Takes a new layout in place of what was known; `node` makes servers, `keep` says which stay though it does not name them.
-    pub fn set(&mut self, layout: &Layout, node: impl Fn(&Place) -> Option<Arc<Node>>, keep: impl Fn(&Place) -> bool) {
+    pub fn set(
+        &mut self,
+        layout: &ClusterLayout,
+        node: impl Fn(&NodeAddress) -> Option<Arc<Node>>,
+        keep: impl Fn(&NodeAddress) -> bool,
+    ) {
         self.base.get_or_insert_with(Instant::now);
-        let (mut slots, mut shards) = (vec![NONE; usize::from(SLOTS)], Vec::<Shard>::new());
+        let (mut slots, mut shards) = (vec![NONE; usize::from(SLOTS)], Vec::<ClusterShard>::new());
         let mut numbers = HashMap::new();
         for range in &layout.ranges {
             let mut nodes = Vec::new();
@@ -187,13 +192,13 @@ impl Map {
             }
             let Some((primary, replicas)) = nodes.split_first() else { continue };
             let at = *numbers.entry(primary.number).or_insert_with(|| {
-                shards.push(Shard::new(primary.clone(), replicas.to_vec()));
+                shards.push(ClusterShard::new(primary.clone(), replicas.to_vec()));
                 shards.len() - 1
             });
             slots[usize::from(range.first)..=usize::from(range.last)].fill(at as u16);
         }
         (self.slots, self.shards) = (slots, shards);
-        let named: HashSet<&Place> = layout.ranges.iter().flat_map(|range| &range.places).collect();
+        let named: HashSet<&NodeAddress> = layout.ranges.iter().flat_map(|range| &range.places).collect();
         self.nodes.retain(|place, node| {
             let is_named = named.contains(place);
             node.retire(!is_named);
@@ -215,23 +220,23 @@ mod tests {
         }
     }
 
-    fn place(port: u16) -> Place {
+    fn place(port: u16) -> NodeAddress {
         ("h".to_owned(), port)
     }
 
-    fn layout(ranges: &[(u16, u16, &[u16])]) -> Layout {
+    fn layout(ranges: &[(u16, u16, &[u16])]) -> ClusterLayout {
         let range = |(first, last, ports): &(u16, u16, &[u16])| Range {
             first: *first,
             last: *last,
             places: ports.iter().copied().map(place).collect(),
             primary: ports.first().map(u16::to_string).unwrap_or_default().into_bytes(),
         };
-        Layout { ranges: ranges.iter().map(range).collect(), ..Layout::default() }
+        ClusterLayout { ranges: ranges.iter().map(range).collect(), ..ClusterLayout::default() }
     }
 
     fn set(map: &mut Map, ranges: &[(u16, u16, &[u16])]) {
         let seeds = seeds();
-        let node = |(host, port): &Place| seeds.server_at(host, *port).map(Node::new);
+        let node = |(host, port): &NodeAddress| seeds.server_at(host, *port).map(Node::new);
         map.set(&layout(ranges), node, |(host, _)| host == "seed");
     }
 

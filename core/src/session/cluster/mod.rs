@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::base::endpoint::{Seeds, Server};
 use crate::base::error::{Code, Error};
 use crate::base::random;
-use crate::call::breaker::{Breaker, Refused};
+use crate::call::breaker::{Breaker, NotSent};
 use crate::session::discovery::{Discovery, Pace};
 use crate::session::node::Node;
 
@@ -32,7 +32,7 @@ pub(crate) enum Way {
     /// The servers have to be found first.
     Unknown,
     /// There is no server for it, as far as is known.
-    Nowhere(Refused),
+    Nowhere(NotSent),
 }
 
 /// What one process knows of one cluster.
@@ -99,7 +99,7 @@ impl Cluster {
         let error = Error::new(Code::Unavailable, message);
         match guess {
             Some(node) => Way::Guess(node, error),
-            None => Way::Nowhere(Refused { error: Some(error), retry_after: Duration::ZERO }),
+            None => Way::Nowhere(NotSent { error: Some(error), retry_after: Duration::ZERO }),
         }
     }
 

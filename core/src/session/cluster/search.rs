@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::layout::{self, Layout};
-use super::survey::{self, Health, Survey, View};
+use super::layout::{self, ClusterLayout};
+use super::survey::{self, ClusterView, Health, Survey};
 use super::{Cluster, luck};
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
 use crate::call::refusal;
-use crate::call::resp::{self, ReplyLimit, Value};
+use crate::call::resp::{self, Reply, ReplyLimit};
 use crate::connection::deadline::interruption;
 use crate::connection::wire::{Broken, Failure, Wire};
 use crate::session::node::Node;
@@ -108,7 +108,7 @@ impl Cluster {
     }
 
     /// Adds the servers that a map names, primaries first, unless they are there.
-    fn add_named(&self, Layout { ranges, .. }: &Layout, all: &mut Vec<Arc<Node>>) {
+    fn add_named(&self, ClusterLayout { ranges, .. }: &ClusterLayout, all: &mut Vec<Arc<Node>>) {
         let primaries = ranges.iter().filter_map(|range| range.places.first());
         let replicas = ranges.iter().flat_map(|range| range.places.iter().skip(1));
         for (host, port) in primaries.chain(replicas) {
@@ -150,7 +150,7 @@ impl Cluster {
         deadline: Instant,
         keep: bool,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<View> {
+    ) -> Result<ClusterView> {
         let mut wire = node.connect(timeout, deadline, interrupted)?;
         let view = self.ask_on(&mut wire, node, deadline, interrupted)?;
         if keep {
@@ -166,7 +166,7 @@ impl Cluster {
         node: &Node,
         deadline: Instant,
         interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<View> {
+    ) -> Result<ClusterView> {
         let server = &node.server;
         wire.clear();
         let out = wire.outgoing().0;
@@ -176,7 +176,7 @@ impl Cluster {
             .trip(deadline, ReplyLimit::SMALL, server, interrupted)
             .and_then(|info| Ok((survey::health(&info), wire.receive(deadline, LIMIT, server, interrupted)?)));
         let ((health, epoch), reply) = match told {
-            Ok((_, Value::Error(text))) => return Err(refused(&server.scrubbed(&text), &server.to_string())),
+            Ok((_, Reply::Error(text))) => return Err(refused(&server.scrubbed(&text), &server.to_string())),
             Ok(told) => told,
             Err(Broken::Interrupted) => return Err(interruption()),
             Err(Broken::TimedOut) => {
@@ -189,7 +189,7 @@ impl Cluster {
         node.says_cut_off(health == Health::Fails);
         let (host, _) = server.place().unwrap_or_default();
         match layout::read(&reply, host, &self.seeds.host_map) {
-            Some(layout) if !layout.ranges.is_empty() => Ok(View { from: node.number, health, epoch, layout }),
+            Some(layout) if !layout.ranges.is_empty() => Ok(ClusterView { from: node.number, health, epoch, layout }),
             Some(_) => {
                 let message = format!("{server} knows of no slots: it joined no cluster, or left it; correct the url");
                 Err(Error::new(Code::Unavailable, message))
@@ -226,7 +226,7 @@ impl Cluster {
     }
 
     /// Takes this for the map.
-    pub fn learn(&self, layout: &Layout, epoch: u64) {
+    pub fn learn(&self, layout: &ClusterLayout, epoch: u64) {
         self.epoch.store(epoch, Ordering::Relaxed);
         let seeds = || self.seeds.servers.iter().filter_map(|server| server.place());
         self.write().set(
@@ -239,7 +239,7 @@ impl Cluster {
     /// Whether the other seeds are of the same cluster. Those that its map names are; others are asked, if they answer.
     fn check(
         &self,
-        best: &View,
+        best: &ClusterView,
         survey: &Survey,
         timeout: Duration,
         deadline: Instant,
@@ -247,7 +247,7 @@ impl Cluster {
     ) -> Result<()> {
         let end = deadline.min(Instant::now() + CHECK);
         let layout = &best.layout;
-        let is_apart = |other: &View| !layout.ids.is_empty() && other.layout.ids.is_disjoint(&layout.ids);
+        let is_apart = |other: &ClusterView| !layout.ids.is_empty() && other.layout.ids.is_disjoint(&layout.ids);
         let seeds = self.seeds.servers.iter();
         let seeds: Vec<_> =
             seeds.filter_map(|server| server.place()).filter_map(|(host, port)| self.node(host, port)).collect();

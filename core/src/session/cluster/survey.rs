@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::layout::{Layout, Owner};
-use crate::call::resp::Value;
+use super::layout::{ClusterLayout, SlotOwner};
+use crate::call::resp::Reply;
 
 /// What a server says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,18 +22,18 @@ pub(super) enum Health {
 
 /// What one server says.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct ClusterView {
     /// The number of the server.
     pub from: u64,
     pub health: Health,
     /// The epoch of its cluster: it grows with each promotion; 0 if it does not say.
     pub epoch: u64,
-    pub layout: Layout,
+    pub layout: ClusterLayout,
 }
 
 /// Reads the reply to `CLUSTER INFO`.
-pub(super) fn health(reply: &Value) -> (Health, u64) {
-    let Value::Bytes(bytes) = reply else { return (Health::Unknown, 0) };
+pub(super) fn health(reply: &Reply) -> (Health, u64) {
+    let Reply::Bytes(bytes) = reply else { return (Health::Unknown, 0) };
     let text = String::from_utf8_lossy(bytes);
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
     let health = match field("cluster_state") {
@@ -46,37 +46,38 @@ pub(super) fn health(reply: &Value) -> (Health, u64) {
 
 /// What was said so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Survey(Vec<View>);
+pub(super) struct Survey(Vec<ClusterView>);
 
 impl Survey {
     /// Takes what a server says, in place of what it said before.
-    pub fn add(&mut self, view: View) {
+    pub fn add(&mut self, view: ClusterView) {
         self.0.retain(|other| other.from != view.from);
         self.0.push(view);
     }
 
-    pub fn views(&self) -> impl Iterator<Item = &View> {
+    pub fn views(&self) -> impl Iterator<Item = &ClusterView> {
         self.0.iter()
     }
 
     /// Whether asking on is of no use: a server that serves says what another one says as well, or, if `known` is the epoch of
     /// the map so far, that this is not older.
     pub fn is_settled(&self, known: Option<u64>) -> bool {
-        let is_newer = |view: &View| view.health > Health::Fails && known.is_some_and(|known| view.epoch >= known);
+        let is_newer =
+            |view: &ClusterView| view.health > Health::Fails && known.is_some_and(|known| view.epoch >= known);
         self.0.iter().any(is_newer)
             || self.choice().is_some_and(|(view, agree)| view.health > Health::Fails && agree > 1)
     }
 
     /// What is believed: of servers that serve, if any does, what most of them say, and of that what has the highest epoch.
-    pub fn best(&self) -> Option<&View> {
+    pub fn best(&self) -> Option<&ClusterView> {
         self.choice().map(|(view, _)| view)
     }
 
     /// The best, and how many say so.
-    fn choice(&self) -> Option<(&View, usize)> {
+    fn choice(&self) -> Option<(&ClusterView, usize)> {
         let serves = self.0.iter().any(|view| view.health > Health::Fails);
         let heard = self.0.iter().filter(|view| !serves || view.health > Health::Fails);
-        let mut groups: HashMap<Vec<Owner>, (&View, usize)> = HashMap::new();
+        let mut groups: HashMap<Vec<SlotOwner>, (&ClusterView, usize)> = HashMap::new();
         for view in heard {
             let (best, count) = groups.entry(view.layout.owners()).or_insert((view, 0));
             *count += 1;
@@ -93,9 +94,9 @@ mod tests {
     use super::super::layout::Range;
     use super::*;
 
-    fn view(from: u64, health: Health, epoch: u64, owner: &str) -> View {
+    fn view(from: u64, health: Health, epoch: u64, owner: &str) -> ClusterView {
         let range = Range { first: 0, last: 99, places: vec![("h".to_owned(), 1)], primary: owner.as_bytes().to_vec() };
-        View { from, health, epoch, layout: Layout { ranges: vec![range], ..Layout::default() } }
+        ClusterView { from, health, epoch, layout: ClusterLayout { ranges: vec![range], ..ClusterLayout::default() } }
     }
 
     fn survey(views: &[(Health, u64, &str)]) -> Survey {
@@ -111,12 +112,12 @@ mod tests {
 
     #[test]
     fn what_a_server_says_of_itself_is_read() {
-        let says = |text: &str| health(&Value::Bytes(text.as_bytes().to_vec()));
+        let says = |text: &str| health(&Reply::Bytes(text.as_bytes().to_vec()));
         let whole = "cluster_enabled:1\r\ncluster_state:ok\r\ncluster_current_epoch:7\r\ncluster_my_epoch:2\r\n";
         assert_eq!(says(whole), (Health::Serves, 7));
         assert_eq!(says("cluster_state:fail\r\ncluster_current_epoch:6\r\n"), (Health::Fails, 6));
         assert_eq!(says("cluster_state:odd\r\ncluster_current_epoch:-1"), (Health::Unknown, 0));
-        assert_eq!(health(&Value::Error("NOPERM".into())), (Health::Unknown, 0));
+        assert_eq!(health(&Reply::Error("NOPERM".into())), (Health::Unknown, 0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{Exchange, Step};
 use crate::base::clock::ServerClock;
 use crate::call::operation::Bundle;
 use crate::call::refusal_breaker::Pass;
-use crate::call::resp::Value;
+use crate::call::resp::Reply;
 
 impl Exchange {
     /// With which others it may travel. It travels alone where anything is out of the ordinary, and in a cluster, where
@@ -36,10 +36,10 @@ impl Exchange {
     }
 
     /// Takes what the reply to a bundle says of this call.
-    pub fn on_part(&mut self, part: Value, clock: &mut ServerClock) -> Step {
+    pub fn on_part(&mut self, part: Reply, clock: &mut ServerClock) -> Step {
         match part {
             // Whatever refused the bundle, or failed for this key: it was not done. Asked alone, the server says why.
-            Value::Nil | Value::Error(_) => {
+            Reply::Nil | Reply::Error(_) => {
                 self.alone = true;
                 Step::Send
             }
@@ -49,20 +49,20 @@ impl Exchange {
 }
 
 /// What the reply to a bundle says of each of its `count` calls.
-pub(crate) fn parts(reply: Value, count: usize) -> Vec<Value> {
+pub(crate) fn parts(reply: Reply, count: usize) -> Vec<Reply> {
     match reply {
-        Value::Array(parts) if parts.len() == count && !matches!(parts.first(), Some(Value::Int(_))) => parts,
+        Reply::Array(parts) if parts.len() == count && !matches!(parts.first(), Some(Reply::Int(_))) => parts,
         // Refused, or too late, as a whole. Another kind of answer is as odd to each as it is to all.
         whole => vec![whole; count],
     }
 }
 
 /// Whether the server does not know the script of a bundle.
-pub(crate) fn is_unknown(reply: &Value) -> bool {
-    matches!(reply, Value::Error(text) if text.starts_with("NOSCRIPT"))
+pub(crate) fn is_unknown(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with("NOSCRIPT"))
 }
 
 /// Whether the script of a bundle was refused for a reason that will not pass, as by a proxy that reads scripts.
-pub(crate) fn is_strange(reply: &Value) -> bool {
-    matches!(reply, Value::Error(text) if text.starts_with("ERR"))
+pub(crate) fn is_strange(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(text) if text.starts_with("ERR"))
 }

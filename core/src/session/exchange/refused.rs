@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::stand_in::Why;
+use super::detour::DetourReason;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::{Code, Error};
-use crate::call::refusal::{self, Refusal};
+use crate::call::refusal::{self, ErrorReply};
 use crate::call::refusal_breaker::{Pass, Scope};
 
 /// As often one server is asked again.
@@ -22,18 +22,18 @@ impl Exchange {
             if is_clean { refusal } else { refusal.map(|error| error.reworded(|said| endpoint.scrubbed(said))) };
         // A primary that has lost its replicas may have lost its Sentinels too, and they may have chosen another one.
         let is_alone = text.contains("NOREPLICAS") && self.node.as_ref().is_some_and(|node| node.server.is_watched());
-        self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, Refusal::Elsewhere(..)));
+        self.elsewhere = self.pass != Pass::Glance && (is_alone || matches!(refusal, ErrorReply::Elsewhere(..)));
         let is_down = text.starts_with("CLUSTERDOWN");
-        if is_down || matches!(refusal, Refusal::Elsewhere(..)) {
+        if is_down || matches!(refusal, ErrorReply::Elsewhere(..)) {
             self.session.engine().route.doubt();
         }
         if is_down && self.session.engine().route.cluster().is_some() {
             self.node.iter().for_each(|node| node.says_cut_off(true));
-            if let Refusal::Later(error, scope) = refusal {
-                return self.cut_off(error, Why::Refused(scope, self.pass));
+            if let ErrorReply::Later(error, scope) = refusal {
+                return self.cut_off(error, DetourReason::Refused(scope, self.pass));
             }
         }
-        if matches!(refusal, Refusal::Later(..) | Refusal::Elsewhere(..))
+        if matches!(refusal, ErrorReply::Later(..) | ErrorReply::Elsewhere(..))
             && let Some(stands_for) = self.take_stands_for()
         {
             return self.ask_another(stands_for);
@@ -44,17 +44,17 @@ impl Exchange {
             return Step::Send;
         }
         match refusal {
-            Refusal::NoScript if !self.with_text => {
+            ErrorReply::NoScript if !self.with_text => {
                 self.with_text = true;
                 Step::Send
             }
-            Refusal::NoScript => {
+            ErrorReply::NoScript => {
                 let message = format!("{} does not know a script that was just sent to it", self.server());
                 self.conclude(Err(Error::new(Code::Internal, message)), 0)
             }
-            Refusal::Later(error, scope) | Refusal::Elsewhere(error, scope) => self.refused(error, scope),
-            Refusal::Redirected(redirect) => self.redirected(&redirect),
-            Refusal::Final(error) => self.give_up(error),
+            ErrorReply::Later(error, scope) | ErrorReply::Elsewhere(error, scope) => self.refused(error, scope),
+            ErrorReply::Redirected(redirect) => self.redirected(&redirect),
+            ErrorReply::Final(error) => self.give_up(error),
         }
     }
 
@@ -108,7 +108,7 @@ impl Exchange {
 mod tests {
     use super::*;
     use crate::base::clock::ServerClock;
-    use crate::call::resp::Value;
+    use crate::call::resp::Reply;
     use crate::session::call::Call;
     use crate::{Client, Options, Policy};
 
@@ -119,7 +119,7 @@ mod tests {
         let limiter = client.limiter("n", Policy::parse("3/hour").unwrap()).unwrap();
         let Call::One(mut exchange) = limiter.consume(b"k", 1).unwrap().into_call() else { panic!("of one server") };
         assert!(matches!(exchange.start(), Step::Send));
-        let refusal = Value::Error("LOADING Redis is loading the dataset in memory".into());
+        let refusal = Reply::Error("LOADING Redis is loading the dataset in memory".into());
         assert!(matches!(exchange.on_reply(refusal, &mut ServerClock::new(0, Instant::now())), Step::Sleep(_)));
         let Step::Done(Err(error)) = exchange.on_timeout_unsent() else { panic!("the call ends") };
         assert_eq!(error.code(), Code::Unavailable);

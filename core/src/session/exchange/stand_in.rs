@@ -4,61 +4,18 @@
 //! others are asked: they get the call itself. A replica that was promoted executes it, any other server that sees the majority
 //! names the primary, and one that is cut off too says so, and the next one is asked.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::detour::{Detour, DetourReason, StandsFor};
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::Error;
-use crate::call::refusal_breaker::{Pass, Scope};
-use crate::session::node::Node;
+use crate::call::refusal_breaker::Pass;
 
 /// So many servers are asked at most before a call pauses, or ends.
 const MOST: usize = 4;
 
 /// So often a call follows a redirection for one time only to a server that cannot be reached.
 const ASKS: u32 = 3;
-
-/// The primary in whose place another server is asked.
-pub(super) struct StandsFor {
-    pub primary: Arc<Node>,
-    /// What the call comes to if nobody knows better.
-    pub error: Error,
-    pub why: Why,
-}
-
-/// What came of asking other servers: rare, and so not part of each call.
-#[derive(Default)]
-pub(super) struct Detour {
-    /// The primary in whose place another server is asked, if one is.
-    pub stands_for: Option<StandsFor>,
-    /// The numbers of the servers that were asked so since the start.
-    asked: Vec<u64>,
-    /// The servers that have sent it on since the start, and what to say of that once so many have that it goes round.
-    pub trail: Vec<Arc<Node>>,
-    pub round: Option<Box<str>>,
-    /// How often it was sent on to a server, for this time only, that could not be reached.
-    asked_in_vain: u32,
-}
-
-impl Detour {
-    /// The call starts again.
-    pub fn begin(&mut self) {
-        self.stands_for = None;
-        self.asked.clear();
-        self.trail.clear();
-    }
-}
-
-/// Why another server is asked.
-#[derive(Clone, Copy)]
-pub(super) enum Why {
-    /// There is no connection to the primary.
-    Away,
-    /// It has just refused this call, which was sent so.
-    Refused(Scope, Pass),
-    /// It refused calls a moment ago, and was not asked again.
-    RefusedOthers,
-}
 
 impl Exchange {
     pub(super) fn detour(&mut self) -> &mut Detour {
@@ -96,7 +53,7 @@ impl Exchange {
         }
         let Some(tried) = self.node.clone() else { return self.not_reached(error, micros) };
         let error = cluster.explained(&tried, error);
-        match self.stand_in(StandsFor { primary: tried, error, why: Why::Away }) {
+        match self.stand_in(StandsFor { primary: tried, error, why: DetourReason::Away }) {
             Ok(step) => step,
             // A call that has nowhere to go may as well ask for the map.
             Err(_) if cluster.pace.is_due(Instant::now) && Instant::now() < self.deadline => Step::Discover,
@@ -105,7 +62,7 @@ impl Exchange {
     }
 
     /// Its server says that its cluster is down, or refused calls for that a moment ago: that is for others to say.
-    pub(super) fn cut_off(&mut self, error: Error, why: Why) -> Step {
+    pub(super) fn cut_off(&mut self, error: Error, why: DetourReason) -> Step {
         let Some(primary) = self.node.clone() else { return self.not_reached(error, 0) };
         if let Some(stands_for) = self.take_stands_for() {
             return self.ask_another(stands_for);
@@ -146,7 +103,7 @@ impl Exchange {
         if let Some(cluster) = self.session.engine().route.cluster() {
             cluster.confirmed(self.slot);
         }
-        if matches!(stands_for.why, Why::RefusedOthers) && Instant::now() < self.deadline {
+        if matches!(stands_for.why, DetourReason::RefusedOthers) && Instant::now() < self.deadline {
             (self.with_text, self.pass, self.node) = (false, Pass::Probe, Some(stands_for.primary));
             return Step::Send;
         }
@@ -157,8 +114,8 @@ impl Exchange {
     fn in_vain(&mut self, stands_for: StandsFor) -> Step {
         self.node = Some(stands_for.primary);
         match stands_for.why {
-            Why::Away | Why::RefusedOthers => self.not_reached(stands_for.error, 0),
-            Why::Refused(scope, pass) => {
+            DetourReason::Away | DetourReason::RefusedOthers => self.not_reached(stands_for.error, 0),
+            DetourReason::Refused(scope, pass) => {
                 self.pass = pass;
                 self.refused(stands_for.error, scope)
             }

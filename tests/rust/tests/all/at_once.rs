@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Client, Code, Decision, Limiter, LimiterOptions, Op, Options, Policy, Result, Source, Unsettled};
 use quotalock_tests::{client, fresh_prefix, servers};
 
@@ -87,7 +87,7 @@ impl Side {
         stored.map(|stored| (stored.value, stored.ttl_ms.map(|ms| ms / 1_000)))
     }
 
-    fn plant(&self, key: &[u8], kind: Kind, value: &[u8]) {
+    fn plant(&self, key: &[u8], kind: TestValueKind, value: &[u8]) {
         testing::put(&self.client, &self.limiters[0].redis_key(key).unwrap(), kind, value).run().unwrap();
     }
 }
@@ -141,8 +141,8 @@ fn what_is_decided_at_once_is_what_a_call_decides() {
                     let how = Unsettled::parse("spent").unwrap();
                     drop(testing::reserve(&side.limiters[which], key, id, n, ttl, how).unwrap().run());
                 }),
-                Act::Plant(value) => both(&|side| side.plant(key, Kind::Text, &value)),
-                Act::List => both(&|side| side.plant(key, Kind::List, b"")),
+                Act::Plant(value) => both(&|side| side.plant(key, TestValueKind::Text, &value)),
+                Act::List => both(&|side| side.plant(key, TestValueKind::List, b"")),
                 Act::Damage(at, byte) => {
                     if let Some((mut value, _)) = calls.stored(key).filter(|(value, _)| !value.is_empty()) {
                         let at = at % value.len();
@@ -151,7 +151,7 @@ fn what_is_decided_at_once_is_what_a_call_decides() {
                         } else {
                             value[at] = byte;
                         }
-                        both(&|side| side.plant(key, Kind::Text, &value));
+                        both(&|side| side.plant(key, TestValueKind::Text, &value));
                     }
                 }
                 Act::Reset => both(&|side| drop(side.limiters[which].reset(key).unwrap().run())),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use quotalock::driver::LoopLink;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Answer, Client, Code, Decision, Limiter, Op, Policy, Result};
 use quotalock_tests::gate::Gate;
 use quotalock_tests::longer::random_cases;
@@ -176,7 +176,7 @@ fn what_fails_for_one_key_fails_for_its_call_alone() {
     for (name, url) in servers() {
         let client = client(&url, &fresh_prefix("odd"));
         let limiter = client.limiter("odd", Policy::parse("3/hour").unwrap()).unwrap();
-        testing::put(&client, &limiter.redis_key(b"list").unwrap(), Kind::List, b"x").run().unwrap();
+        testing::put(&client, &limiter.redis_key(b"list").unwrap(), TestValueKind::List, b"x").run().unwrap();
         let keys = (0..60).map(|n: usize| if n % 4 == 3 { b"list".to_vec() } else { format!("k{n}").into_bytes() });
         let answers = at_once(keys.clone().map(|key| limiter.consume(&key, 1).unwrap().erased()));
         for (key, answer) in keys.zip(answers) {

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use quotalock::testing::single_flight::{self, Feature, Keys, Look, Looked, Progress};
+use quotalock::testing::single_flight::{self, Feature, Keys, Look, LookProgress, Looked};
 use quotalock::{CacheOptions, Got, Options, Part, WhenAway, testing};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::own_server::OwnServer;
@@ -158,7 +158,7 @@ fn twin_and_script_tell_the_same_of_what_is_large() {
                 value_only: false,
                 shown: "it".into(),
                 feature: Feature::Cache,
-                progress: Progress::default(),
+                progress: LookProgress::default(),
             };
             let told: Vec<Vec<Looked>> = [(1, 0), (1, 10_000_000), (2, 10_000_000), (1, 10_000_000)]
                 .map(|(id, ttl)| single_flight::look(client, look(id, ttl)).run().unwrap())

@@ -102,7 +102,7 @@ fn the_defaults_of_the_declarations_for_node_are_those_of_the_core() {
     let known: BTreeMap<&str, Vec<u64>> = BTreeMap::from([
         ("timeoutMs", vec![DEFAULT_TIMEOUT.as_millis() as u64]),
         ("requestMemoryMs", vec![DEFAULT_REQUEST_MEMORY.as_millis() as u64]),
-        ("ttlMs", vec![ms(DEFAULT_LOCK_TTL)]),
+        ("ttlMs", vec![ms(DEFAULT_LOCK_TTL), ms(OnceOptions::default().ttl)]),
         ("leaseMs", vec![ms(DEFAULT_CACHE_LEASE), ms(OnceOptions::default().lease)]),
         ("errorTtlMs", vec![ms(DEFAULT_ERROR_TTL), ms(OnceOptions::default().error_ttl)]),
         ("ledgerCap", vec![DEFAULT_LEDGER_CAP]),
@@ -119,11 +119,9 @@ fn the_defaults_of_the_declarations_for_node_are_those_of_the_core() {
             let digits: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == ',').collect();
             digits.trim_end_matches(',').replace(',', "").parse().ok()
         };
-        let default = match (text.find(" if left out"), text.find("if left out ")) {
-            (_, Some(at)) if name == "waitMs" => number(&text[at + "if left out ".len()..]),
-            (Some(at), _) => number(text[..at].rsplit(' ').next().unwrap()),
-            _ => None,
-        };
+        // Lines may be broken anywhere.
+        let text = text.split_whitespace().filter(|word| *word != "*").collect::<Vec<_>>().join(" ");
+        let default = text.split_once("default: ").and_then(|(_, default)| number(default));
         if let (Some(default), true) = (default, known.contains_key(name)) {
             seen.entry(name).or_default().push(default);
         }

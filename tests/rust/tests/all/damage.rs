@@ -2,7 +2,7 @@
 //! `make test-long`), every length is cut and some are grown, and the TTL is lost. Twin and scripts answer alike, and store
 //! the same bytes.
 
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Charge, Client, Code, Decision, Error, Limiter, MAX_REQUEST_MEMORY, Policy, Source, Unsettled};
 use quotalock_tests::longer::is_played;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -82,7 +82,7 @@ impl Side {
     }
 
     fn plant(&self, value: &[u8]) {
-        testing::put(&self.client, &self.redis_key(), Kind::Text, value).run().unwrap();
+        testing::put(&self.client, &self.redis_key(), TestValueKind::Text, value).run().unwrap();
     }
 }
 
@@ -244,7 +244,7 @@ fn a_damaged_memory_heals(name: &str, sides: &[Side; 2], request: Request) {
         let place =
             || format!("{request:?} by {} on {name}, damage {number}: {damage:02x?}", sides[0].limiter.policy());
         sides.iter().zip(&keys).for_each(|(side, key)| {
-            testing::put(&side.client, key, Kind::Text, damage).run().unwrap();
+            testing::put(&side.client, key, TestValueKind::Text, damage).run().unwrap();
             for key in [KEY, b"l"] {
                 side.limiter.reset(key).unwrap().run().unwrap();
             }

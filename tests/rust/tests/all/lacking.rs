@@ -1,7 +1,7 @@
 //! Who lacks the right to one of the commands is told so, and then nothing was changed: no script writes before all that may
 //! be refused.
 
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Charge, Client, Code, Limiter, LimiterOptions, Policy, Result, Unsettled};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -52,7 +52,7 @@ impl Side {
             "a foreign value" => {
                 for limiter in [limiter, &self.trial] {
                     let key = limiter.redis_key(KEY).unwrap();
-                    testing::put(&self.client, &key, Kind::Text, b"-37412").run().unwrap();
+                    testing::put(&self.client, &key, TestValueKind::Text, b"-37412").run().unwrap();
                 }
             }
             _ => {}

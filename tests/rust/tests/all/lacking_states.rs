@@ -7,8 +7,10 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use quotalock::testing;
-use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Inspect, Queue, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, Progress};
+use quotalock::testing::lease::{self, Acquire, ExtendLease, ForceRelease, Inspect, QueueMode, Release};
+use quotalock::testing::single_flight::{
+    self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, LookProgress,
+};
 use quotalock::{Client, Code, Error};
 use quotalock_tests::operator::command;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -122,7 +124,7 @@ fn try_all<T: Trial>() {
 struct Locks;
 
 impl Locks {
-    fn acquire(client: &Client, keys: &[Vec<u8>], id: u8, queue: Queue, instead_of: Option<u8>) -> Outcome {
+    fn acquire(client: &Client, keys: &[Vec<u8>], id: u8, queue: QueueMode, instead_of: Option<u8>) -> Outcome {
         let call = Acquire {
             keys: keys.into(),
             id: [id; 16],
@@ -131,7 +133,7 @@ impl Locks {
             permits: 1,
             weight: 1,
             queue,
-            channel: if queue == Queue::No { [0; 16] } else { [id; 16] },
+            channel: if queue == QueueMode::No { [0; 16] } else { [id; 16] },
             wake_prefix: b"wake:".as_slice().into(),
             who: b"me".as_slice().into(),
             instead_of: instead_of.map(|id| [id; 16]),
@@ -170,7 +172,7 @@ impl Trial for Locks {
 
     fn prepare(client: &Client, _: &str, name: &str, state: &str) {
         let keys = Self::keys(client, name);
-        let acquire = |keys: &[Vec<u8>], id| Self::acquire(client, keys, id, Queue::Order, None).unwrap();
+        let acquire = |keys: &[Vec<u8>], id| Self::acquire(client, keys, id, QueueMode::Order, None).unwrap();
         match state {
             "held" | "held and waited for" | "over" => acquire(&keys[1..], 1),
             "held in both" | "held in both and waited for" => acquire(&keys, 1),
@@ -193,18 +195,18 @@ impl Trial for Locks {
         };
         let acquire = |keys: &[Vec<u8>], id, queue, instead_of| Self::acquire(client, keys, id, queue, instead_of);
         Some(match number {
-            0 => acquire(&both, 1, Queue::No, None),
-            1 => acquire(&both, 2, Queue::Order, None),
-            2 => acquire(&both, 4, Queue::Hint, None),
-            3 => acquire(&both, 4, Queue::Order, Some(1)),
-            4 => acquire(&last, 4, Queue::No, None),
+            0 => acquire(&both, 1, QueueMode::No, None),
+            1 => acquire(&both, 2, QueueMode::Order, None),
+            2 => acquire(&both, 4, QueueMode::Hint, None),
+            3 => acquire(&both, 4, QueueMode::Order, Some(1)),
+            4 => acquire(&last, 4, QueueMode::No, None),
             5 => release(&both, 1, 0),
             6 => release(&last, 1, 0),
             7 => release(&both, 1, SECOND),
             8 => release(&both, 2, 0),
             9 => release(&both, 4, SECOND),
             10 => {
-                let extend = Extend { keys: both, id: [1; 16], ttl: 9 * SECOND, shown };
+                let extend = ExtendLease { keys: both, id: [1; 16], ttl: 9 * SECOND, shown };
                 lease::extend(client, extend).run().map(drop)
             }
             11 => {
@@ -236,7 +238,7 @@ impl Caches {
             value_only: false,
             shown: "it".into(),
             feature: Feature::Cache,
-            progress: Progress::default(),
+            progress: LookProgress::default(),
         };
         single_flight::look(client, call).run().map(drop)
     }

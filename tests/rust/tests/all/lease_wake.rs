@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quotalock::testing::lease::{self, Acquire, Extend, ForceRelease, Id, Outcome, Queue, Release};
+use quotalock::testing::lease::{
+    self, Acquire, AcquireOutcome, AttemptId, ExtendLease, ForceRelease, QueueMode, Release,
+};
 use quotalock::{Client, Code, testing};
 use quotalock_tests::own_server::OwnServer;
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -51,7 +53,13 @@ impl Lock {
         Lock { client, keys, wake_prefix: format!("{prefix}:wake:").into_bytes().into() }
     }
 
-    fn acquire(&self, id: Id, queue: Queue, channel: Id, instead_of: Option<Id>) -> quotalock::Result<Outcome> {
+    fn acquire(
+        &self,
+        id: AttemptId,
+        queue: QueueMode,
+        channel: AttemptId,
+        instead_of: Option<AttemptId>,
+    ) -> quotalock::Result<AcquireOutcome> {
         let call = Acquire {
             keys: self.keys.clone(),
             id,
@@ -71,7 +79,7 @@ impl Lock {
         lease::acquire(&self.client, call).run().map(|grant| grant.outcome)
     }
 
-    fn release(&self, id: Id) -> bool {
+    fn release(&self, id: AttemptId) -> bool {
         let (keys, wake_prefix) = (self.keys.clone(), self.wake_prefix.clone());
         let call = Release { keys, id, cancel: 0, permits: 1, wake_prefix, shown: "lock \"it\"".into() };
         lease::release(&self.client, call).run().unwrap()
@@ -84,13 +92,13 @@ impl Lock {
     }
 }
 
-fn is_granted(outcome: quotalock::Result<Outcome>) -> bool {
-    matches!(outcome.unwrap(), Outcome::Granted { .. })
+fn is_granted(outcome: quotalock::Result<AcquireOutcome>) -> bool {
+    matches!(outcome.unwrap(), AcquireOutcome::Granted { .. })
 }
 
-const A: Id = [b'a'; 16];
-const B: Id = [b'b'; 16];
-const C: Id = [b'c'; 16];
+const A: AttemptId = [b'a'; 16];
+const B: AttemptId = [b'b'; 16];
+const C: AttemptId = [b'c'; 16];
 
 #[test]
 fn the_first_waiter_gets_its_id_on_its_channel() {
@@ -106,19 +114,19 @@ fn the_first_waiter_gets_its_id_on_its_channel() {
         };
         let (channel_b, channel_c) = ("channel-of-b.....", "channel-of-c.....");
         let channel = |name: &str| name.as_bytes()[..16].try_into().unwrap();
-        assert!(is_granted(lock.acquire(A, Queue::No, [0; 16], None)));
-        assert!(!is_granted(lock.acquire(B, Queue::Hint, channel(channel_b), None)));
-        assert!(!is_granted(lock.acquire(C, Queue::Order, channel(channel_c), None)));
+        assert!(is_granted(lock.acquire(A, QueueMode::No, [0; 16], None)));
+        assert!(!is_granted(lock.acquire(B, QueueMode::Hint, channel(channel_b), None)));
+        assert!(!is_granted(lock.acquire(C, QueueMode::Order, channel(channel_c), None)));
         assert!(lock.release(A));
         told(&channel_c[..16], "cccccccccccccccc");
-        assert!(is_granted(lock.acquire(C, Queue::Order, channel(channel_c), None)));
+        assert!(is_granted(lock.acquire(C, QueueMode::Order, channel(channel_c), None)));
         assert_eq!(lock.force_release(), 1);
         told(&channel_b[..16], "bbbbbbbbbbbbbbbb");
-        assert!(!is_granted(lock.acquire(A, Queue::No, [0; 16], None)), "who was told has the right of way");
-        assert!(is_granted(lock.acquire(B, Queue::Hint, channel(channel_b), None)));
-        assert!(!is_granted(lock.acquire(A, Queue::Hint, channel(channel_b), None)));
+        assert!(!is_granted(lock.acquire(A, QueueMode::No, [0; 16], None)), "who was told has the right of way");
+        assert!(is_granted(lock.acquire(B, QueueMode::Hint, channel(channel_b), None)));
+        assert!(!is_granted(lock.acquire(A, QueueMode::Hint, channel(channel_b), None)));
         // Handed over, but somebody waits: that one is told.
-        assert!(!is_granted(lock.acquire(C, Queue::Hint, channel(channel_c), Some(B))));
+        assert!(!is_granted(lock.acquire(C, QueueMode::Hint, channel(channel_c), Some(B))));
         told(&channel_b[..16], "aaaaaaaaaaaaaaaa");
         // Told, it gives up: the next one is told.
         assert!(!lock.release(A));
@@ -130,12 +138,12 @@ fn the_first_waiter_gets_its_id_on_its_channel() {
 fn a_full_server_refuses_to_lock_but_extends_hands_over_and_releases() {
     for server in OwnServer::each() {
         let (name, lock) = (server.name(), Lock::new(server.url()));
-        assert!(is_granted(lock.acquire(A, Queue::No, [0; 16], None)));
+        assert!(is_granted(lock.acquire(A, QueueMode::No, [0; 16], None)));
         server.command(&["CONFIG", "SET", "maxmemory", "1"]);
-        let refused = lock.acquire(B, Queue::Hint, C, None).unwrap_err();
-        let call = Extend { keys: lock.keys.clone(), id: A, ttl: 90_000_000, shown: "lock \"it\"".into() };
+        let refused = lock.acquire(B, QueueMode::Hint, C, None).unwrap_err();
+        let call = ExtendLease { keys: lock.keys.clone(), id: A, ttl: 90_000_000, shown: "lock \"it\"".into() };
         let extended = lease::extend(&lock.client, call).run();
-        let handed_over = lock.acquire(C, Queue::No, [0; 16], Some(A));
+        let handed_over = lock.acquire(C, QueueMode::No, [0; 16], Some(A));
         let released = lock.release(C);
         assert_eq!(refused.code(), Code::Unavailable, "{name}: {refused}");
         assert!(extended.unwrap() && is_granted(handed_over) && released, "{name}");

@@ -222,7 +222,7 @@ fn a_key_of_another_type_leaves_nothing_half_done() {
             let first = take(&stock, "a", 2).unwrap();
             let elsewhere = take(&other, "a", 2).unwrap();
             let before = (other.status().run().unwrap(), other.ledger(None, 100).unwrap().run().unwrap());
-            testing::put(&shop.client, &stock.redis_keys()[at], testing::Kind::List, b"x").run().unwrap();
+            testing::put(&shop.client, &stock.redis_keys()[at], testing::TestValueKind::List, b"x").run().unwrap();
             let failed = [
                 stock.take(b"a", 1, HOLD, None).unwrap().run().map(drop),
                 stock.take(b"a", 1, HOLD, Some(b"request")).unwrap().run().map(drop),

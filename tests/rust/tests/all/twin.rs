@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use proptest::prelude::*;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Charge, Client, Limiter, LimiterOptions, Policy, Unsettled};
 use quotalock_tests::longer::{longer, random_cases};
 use quotalock_tests::{client, fresh_prefix, servers};
@@ -225,7 +225,7 @@ impl Side {
             }
             Act::Reset => return format!("{}", limiter.reset(key).unwrap().run().unwrap()),
             Act::Plant(value) => {
-                testing::put(&self.client, &redis_key, Kind::Text, value).run().unwrap();
+                testing::put(&self.client, &redis_key, TestValueKind::Text, value).run().unwrap();
                 return String::new();
             }
             Act::Damage(at, byte) => {
@@ -234,11 +234,11 @@ impl Side {
                     Some(place) => *place = *byte,
                     None => value.truncate(value.len() / 2),
                 }
-                testing::put(&self.client, &redis_key, Kind::Text, &value).run().unwrap();
+                testing::put(&self.client, &redis_key, TestValueKind::Text, &value).run().unwrap();
                 return String::new();
             }
             Act::Persist => {
-                testing::put(&self.client, &redis_key, Kind::Persist, b"").run().unwrap();
+                testing::put(&self.client, &redis_key, TestValueKind::Persist, b"").run().unwrap();
                 return String::new();
             }
             Act::Switch => return String::new(),

@@ -115,7 +115,7 @@ impl Side {
     }
 }
 
-/// The number of the next entry and the ring's slots, as a stored value says them (see `core/scripts/limit/log.lua`).
+/// The number of the next entry and the ring's slots, as a stored value says them (see `core/src/limiter/script/log.lua`).
 fn ring(policy: &Policy, value: &[u8]) -> (u64, u64) {
     // Its name, and what it counts.
     let size = |name: &str| match name {

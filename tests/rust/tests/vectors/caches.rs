@@ -102,8 +102,14 @@ fn bad_call(case: &Value, client: &Client) -> Result<()> {
     match call["op"].as_str() {
         Some("get") => {
             let got = load(cache.get(key, NOW)?.run());
-            // The way is free for the next one, once what gives it back has run in the background.
-            assert!(matches!(cache.get(key, Duration::from_secs(5))?.run(), Ok(Got::Load(_))));
+            // The way is free for the next one. What frees it has 100 ms; on a busy machine it may come to nothing, and then the
+            // lease ends by itself, after 10 s.
+            let is_free =
+                |seconds| matches!(cache.get(key, Duration::from_secs(seconds)).unwrap().run(), Ok(Got::Load(_)));
+            assert!((0..3).any(|_| is_free(5) || {
+                assert!(is_free(20));
+                false
+            }));
             got
         }
         Some("peek") => cache.peek(key)?.run().map(drop),
@@ -199,13 +205,13 @@ impl Case<'_> {
                 found
             }
             "plant" => {
-                let kind = testing::Kind::parse(step["type"].as_str().unwrap_or("string"))?;
+                let kind = testing::TestValueKind::parse(step["type"].as_str().unwrap_or("string"))?;
                 let value = spec::bytes(step, "value").unwrap_or_else(|| b"x".to_vec());
                 testing::put(&self.client, redis_key, kind, &value).run()?;
                 Value::Null
             }
             "persist" => {
-                testing::put(&self.client, redis_key, testing::Kind::Persist, b"").run()?;
+                testing::put(&self.client, redis_key, testing::TestValueKind::Persist, b"").run()?;
                 Value::Null
             }
             "raw" => match testing::get(&self.client, redis_key).run()? {

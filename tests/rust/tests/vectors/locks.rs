@@ -122,13 +122,13 @@ fn perform(way: Way, client: &Client, prefix: &str, lock: &Lock, step: &Value) -
             if is_expected { step["expect"].clone() } else { json!({"bytes": found}) }
         }
         "plant" => {
-            let kind = testing::Kind::parse(step["type"].as_str().unwrap_or("string"))?;
+            let kind = testing::TestValueKind::parse(step["type"].as_str().unwrap_or("string"))?;
             let value = spec::bytes(step, "value").unwrap_or_else(|| b"x".to_vec());
             testing::put(client, redis_key, kind, &value).run()?;
             Value::Null
         }
         "persist" => {
-            testing::put(client, redis_key, testing::Kind::Persist, b"").run()?;
+            testing::put(client, redis_key, testing::TestValueKind::Persist, b"").run()?;
             Value::Null
         }
         "raw" => match testing::get(client, redis_key).run()? {

@@ -8,7 +8,7 @@ mod stocks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{
     Charge, Client, CombinedDecision, Decision, Error, Limiter, LimiterOptions, OnError, Options, Policy, Result,
     Source, Unsettled, convert,
@@ -262,13 +262,13 @@ fn perform(case: &mut Case, step: &Value, place: &str, store: &str) -> Result<Op
             return Ok(None);
         }
         "plant" => {
-            let kind = Kind::parse(step["type"].as_str().unwrap_or("string")).unwrap();
+            let kind = TestValueKind::parse(step["type"].as_str().unwrap_or("string")).unwrap();
             let value = spec::bytes(step, "value").unwrap_or_else(|| b"x".to_vec());
             testing::put(client, &redis_key, kind, &value).run()?;
             return Ok(None);
         }
         "persist" => {
-            testing::put(client, &redis_key, Kind::Persist, b"").run()?;
+            testing::put(client, &redis_key, TestValueKind::Persist, b"").run()?;
             return Ok(None);
         }
         "raw" => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{Client, Opening, Result, Stock, StockOptions, StockReservation, convert};
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
@@ -135,13 +135,13 @@ impl Case {
                 json!({"redis_keys": texts(&stock.redis_keys().iter().map(ours).collect::<Vec<_>>())})
             }
             "plant" => {
-                let kind = Kind::parse(step["type"].as_str().unwrap_or("string"))?;
+                let kind = TestValueKind::parse(step["type"].as_str().unwrap_or("string"))?;
                 let value = spec::bytes(step, "value").unwrap_or_else(|| b"x".to_vec());
                 testing::put(&self.client, self.key(step), kind, &value).run()?;
                 Value::Null
             }
             "persist" => {
-                testing::put(&self.client, self.key(step), Kind::Persist, b"").run()?;
+                testing::put(&self.client, self.key(step), TestValueKind::Persist, b"").run()?;
                 Value::Null
             }
             "raw" => match testing::get(&self.client, self.key(step)).run()? {

@@ -1,7 +1,7 @@
 //! The random steps.
 
 use proptest::prelude::*;
-use quotalock::testing::Kind;
+use quotalock::testing::TestValueKind;
 use quotalock::testing::single_flight::{MAX_FRESH, MAX_LEASE, MAX_LUCK};
 
 /// How many entries a case has.
@@ -43,7 +43,7 @@ pub enum Act {
     },
     Plant(Vec<u8>),
     /// A list of those who wait that is none of ours.
-    PlantWaiters(Kind, Vec<u8>),
+    PlantWaiters(TestValueKind, Vec<u8>),
     /// Cuts a value, or changes one of its bytes.
     Damage(usize, u8),
     Persist,
@@ -95,7 +95,7 @@ fn act() -> impl Strategy<Value = Act> {
         4 => claim.prop_map(|(id, ttl, value, again)| Act::Claim { id, ttl, value, again }),
         1 => foreign.prop_map(Act::Plant),
         1 => (any::<bool>(), list).prop_map(|(text, size)| {
-            Act::PlantWaiters(if text { Kind::Text } else { Kind::List }, vec![b'7'; size])
+            Act::PlantWaiters(if text { TestValueKind::Text } else { TestValueKind::List }, vec![b'7'; size])
         }),
         1 => (0_usize..200, any::<u8>()).prop_map(|(at, byte)| Act::Damage(at, byte)),
         1 => Just(Act::Persist),

@@ -14,9 +14,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
 use quotalock::testing::single_flight::{
-    self, Claim, Claimed, Fail, Feature, Fill, Invalidate, Keys, LoadCounters, Look, Looked, Progress,
+    self, Claim, Claimed, Fail, Feature, Fill, Invalidate, Keys, LoadCounters, Look, LookProgress, Looked,
 };
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, put, stored};
 use quotalock_tests::{client, fresh_prefix};
 
@@ -66,7 +66,7 @@ impl Side {
                     value_only: false,
                     shown,
                     feature: Feature::Cache,
-                    progress: Progress::default(),
+                    progress: LookProgress::default(),
                 };
                 Done::Looked(single_flight::look(&self.client, call).run().unwrap())
             }
@@ -107,7 +107,7 @@ impl Side {
                 Done::Claimed(single_flight::claim(&self.client, call).run().unwrap())
             }
             Act::Plant(value) => {
-                put(&self.client, &keys[0], Kind::Text, value);
+                put(&self.client, &keys[0], TestValueKind::Text, value);
                 Done::Nothing
             }
             Act::PlantWaiters(kind, value) => {
@@ -119,7 +119,7 @@ impl Side {
                 Done::Nothing
             }
             Act::Persist => {
-                put(&self.client, &keys[0], Kind::Persist, b"");
+                put(&self.client, &keys[0], TestValueKind::Persist, b"");
                 Done::Nothing
             }
         }

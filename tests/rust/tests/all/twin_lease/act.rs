@@ -1,7 +1,7 @@
 //! The random steps.
 
 use proptest::prelude::*;
-use quotalock::testing::lease::{ALL_PERMITS, Id, MAX_FLOOR, Queue};
+use quotalock::testing::lease::{ALL_PERMITS, AttemptId, MAX_FLOOR, QueueMode};
 use quotalock_tests::twins::START;
 
 /// How many tables a case has.
@@ -20,7 +20,7 @@ pub enum Act {
         ttl: u64,
         floor: u64,
         weight: Weight,
-        queue: Queue,
+        queue: QueueMode,
         who: Vec<u8>,
         instead_of: Option<u8>,
         waited: u64,
@@ -88,7 +88,7 @@ fn act() -> impl Strategy<Value = Act> {
     let floor = prop_oneof![9 => Just(0_u64), 1 => START..START + 9_000_000_000, 1 => Just(MAX_FLOOR)];
     let weight =
         prop_oneof![5 => Just(Weight::Some(1)), 3 => (1_u64..6).prop_map(Weight::Some), 2 => Just(Weight::All)];
-    let queue = prop_oneof![1 => Just(Queue::No), 2 => Just(Queue::Hint), 2 => Just(Queue::Order)];
+    let queue = prop_oneof![1 => Just(QueueMode::No), 2 => Just(QueueMode::Hint), 2 => Just(QueueMode::Order)];
     let who = prop_oneof![
         Just(Vec::new()),
         (0..IDS).prop_map(|n| [b"x", id(n).as_slice()].concat()),
@@ -148,7 +148,7 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 /// The id of a number.
-pub fn id(n: u8) -> Id {
+pub fn id(n: u8) -> AttemptId {
     // Bytes that also stand elsewhere in a table, and ids of which one ends as another begins.
     std::array::from_fn(|i| if i < 8 { n } else { n + 1 })
 }

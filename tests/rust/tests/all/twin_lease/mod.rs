@@ -12,8 +12,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use quotalock::Client;
-use quotalock::testing::lease::{Acquire, Adopt, Extend, ForceRelease, Grant, Inspect, Queue, Release};
-use quotalock::testing::{self, Kind, lease};
+use quotalock::testing::lease::{Acquire, Adopt, ExtendLease, ForceRelease, Grant, Inspect, QueueMode, Release};
+use quotalock::testing::{self, TestValueKind, lease};
 use quotalock_tests::twins::{Played, START, STEPS, agree, damage, is_for_ever, put, stored};
 use quotalock_tests::{client, fresh_prefix};
 
@@ -65,7 +65,7 @@ impl Side {
                     weight: weight.of(self.permits),
                     queue: *queue,
                     // As another's id, which must not be taken for it.
-                    channel: if *queue == Queue::No { [0; 16] } else { id((n + 1) % IDS) },
+                    channel: if *queue == QueueMode::No { [0; 16] } else { id((n + 1) % IDS) },
                     wake_prefix,
                     who: who.as_slice().into(),
                     instead_of: instead_of.filter(|other| other != n).map(id),
@@ -80,7 +80,7 @@ impl Side {
                 Done::Flag(lease::release(&self.client, call).run().unwrap())
             }
             Act::Extend(n, ttl) => {
-                let call = Extend { keys, id: id(*n), ttl: *ttl, shown };
+                let call = ExtendLease { keys, id: id(*n), ttl: *ttl, shown };
                 Done::Flag(lease::extend(&self.client, call).run().unwrap())
             }
             Act::Adopt(n, heir, ttl, exact, who) => {
@@ -96,7 +96,7 @@ impl Side {
                 Done::Text(format!("{:?}", lease::inspect(&self.client, Inspect { keys, shown }).run().unwrap()))
             }
             Act::Plant(value) => {
-                put(&self.client, &keys[0], Kind::Text, value);
+                put(&self.client, &keys[0], TestValueKind::Text, value);
                 Done::Nothing
             }
             Act::Damage(at, byte) => {
@@ -104,7 +104,7 @@ impl Side {
                 Done::Nothing
             }
             Act::Persist => {
-                put(&self.client, &keys[0], Kind::Persist, b"");
+                put(&self.client, &keys[0], TestValueKind::Persist, b"");
                 Done::Nothing
             }
         }

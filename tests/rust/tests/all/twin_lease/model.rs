@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use quotalock::testing::lease::Outcome;
+use quotalock::testing::lease::AcquireOutcome;
 use quotalock_tests::twins::Played;
 
 use super::act::{Act, Step, TABLES, Weight};
@@ -110,26 +110,26 @@ impl Model {
                 let left = instead_of.map_or(Some(false), |other| self.holds(tables, other));
                 instead_of.iter().for_each(|other| self.leave(tables, *other));
                 let held = self.holds(tables, *id);
-                let (Outcome::Granted { released, .. }
-                | Outcome::Cancelled { released }
-                | Outcome::Refused { released, .. }) = &grant.outcome;
+                let (AcquireOutcome::Granted { released, .. }
+                | AcquireOutcome::Cancelled { released }
+                | AcquireOutcome::Refused { released, .. }) = &grant.outcome;
                 prop_assert!(left.is_none_or(|left| left == *released), "a holder left unnoticed");
                 if *released {
                     played.count("handed over");
                 }
                 match &grant.outcome {
-                    Outcome::Granted { token, .. } => {
+                    AcquireOutcome::Granted { token, .. } => {
                         played.count("granted");
                         self.granted(step, (*id, *ttl, *floor, *weight), (*token, *known), held, now, played)?;
                     }
-                    Outcome::Cancelled { .. } => {
+                    AcquireOutcome::Cancelled { .. } => {
                         played.count("cancelled");
                         prop_assert!(
                             tables.iter().any(|n| self.tables[*n].ever_cancelled.contains(id)),
                             "what nobody cancelled"
                         );
                     }
-                    Outcome::Refused { .. } => {
+                    AcquireOutcome::Refused { .. } => {
                         played.count("refused");
                         prop_assert_ne!(held, Some(true), "what holds was refused");
                     }

@@ -10,7 +10,7 @@ mod model;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use quotalock::testing::{self, Kind};
+use quotalock::testing::{self, TestValueKind};
 use quotalock::{
     Client, Error, LedgerEntry, LedgerKind, Opening, Stock, StockOptions, StockReservation, StockStatus, TakeOutcome,
     Taken, TakenAll,
@@ -128,7 +128,7 @@ impl Side {
                 }
             }
             Act::Persist(at) => {
-                put(&self.client, &stock.redis_keys()[*at], Kind::Persist, b"");
+                put(&self.client, &stock.redis_keys()[*at], TestValueKind::Persist, b"");
                 Done::Nothing
             }
         })

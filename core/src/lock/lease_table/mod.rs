@@ -1,0 +1,129 @@
+//! Locks of every kind as one state machine: a table of leases under one Redis key, and what is done with it.
+//!
+//! A table has permits; holders have some of them until a deadline, others wait. See ADR 10.
+
+mod acquire;
+mod adopt;
+mod extend;
+mod force_release;
+mod inspect;
+mod release;
+mod stored;
+mod table;
+#[cfg(test)]
+mod tests;
+mod who;
+
+use crate::base::error::Result;
+pub use crate::call::hint::{AttemptId, Channel};
+use crate::call::hint::{SHARDED, TELL};
+use crate::call::lua::{Constants, EXACT};
+use crate::call::script::NamedScript;
+use crate::call::space::Space;
+use table::LeaseTable;
+
+pub use acquire::{Acquire, AcquireOutcome, Grant};
+pub use adopt::Adopt;
+pub use extend::ExtendLease;
+pub use force_release::ForceRelease;
+pub use inspect::{Holder, Inspect, Inspection};
+pub use release::Release;
+pub use stored::{StoredLock, StoredWaiter};
+pub(crate) use who::Who;
+
+/// How long a waiter is remembered after it asked, in microseconds.
+pub(crate) const HEARTBEAT: u64 = 1_500_000;
+/// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
+pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
+/// For how long a waiter that only wants a hint may be overtaken; from then on it waits in order. In microseconds.
+pub(crate) const PATIENCE: u64 = 500_000;
+/// The most holders of a table.
+pub(crate) const MOST_HOLDERS: usize = 1_024;
+/// The most waiters of a table.
+pub(crate) const MOST_WAITERS: usize = 1_024;
+/// The most tombstones of a table; the oldest goes first.
+pub(crate) const MOST_TOMBSTONES: usize = 1_024;
+/// A tombstone that would stand for longer is from before the clock went back, in microseconds.
+pub const LONGEST_TOMBSTONE: u64 = 3_700_000_000;
+/// How long a table is kept after its last lease, in milliseconds: a day.
+pub(crate) const TABLE_MEMORY: u64 = 86_400_000;
+/// The permits of a read-write lock; a writer takes all of them.
+pub const ALL_PERMITS: u64 = 1 << 31;
+/// The highest token that a caller may want to be exceeded.
+pub const MAX_FLOOR: u64 = 1 << 52;
+/// The most bytes of who holds.
+pub const MAX_WHO_BYTES: usize = 256;
+
+/// How a caller waits if it is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum QueueMode {
+    /// Not at all.
+    #[default]
+    No = 0,
+    /// For a hint that it is worth asking again; before those who come later once it has waited for half a second.
+    Hint = 1,
+    /// Before everybody who comes later, for a hint as well.
+    Order = 2,
+}
+
+/// Reads the tables of all keys, without the holder that leaves.
+fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&AttemptId>) -> Result<Vec<LeaseTable>> {
+    keys.iter().map(|key| Ok(LeaseTable::load(space.get(key)?, now, leaving))).collect()
+}
+
+/// Writes a table and tells the waiters that were found for its permits.
+fn save(space: &mut dyn Space, key: &[u8], table: &LeaseTable, now: u64, told: &[usize], wake_prefix: &[u8]) {
+    space.set(key, table::encode(table), table.memory(now));
+    for waiter in told.iter().filter_map(|at| table.waiters.get(*at)) {
+        space.publish(&[wake_prefix, &waiter.channel].concat(), &waiter.id);
+    }
+}
+
+/// The numbers that the scripts and the twins know by a name.
+const CONSTANTS: &Constants = &[
+    ("EXACT", EXACT),
+    ("SHARDED", SHARDED as u64),
+    ("HEAD", table::HEAD as u64),
+    ("TOMBSTONE", table::TOMBSTONE_SIZE as u64),
+    ("WAITER", table::WAITER_SIZE as u64),
+    ("HOLDER", table::HOLDER_SIZE as u64),
+    ("TOLD", table::TOLD as u64),
+    ("HEARTBEAT", HEARTBEAT),
+    ("RIGHT_OF_WAY", RIGHT_OF_WAY),
+    ("PATIENCE", PATIENCE),
+    ("MOST_HOLDERS", MOST_HOLDERS as u64),
+    ("MOST_WAITERS", MOST_WAITERS as u64),
+    ("MOST_TOMBSTONES", MOST_TOMBSTONES as u64),
+    ("LONGEST_TOMBSTONE", LONGEST_TOMBSTONE),
+    ("TABLE_MEMORY", TABLE_MEMORY),
+    ("REFUSED", acquire::REFUSED),
+    ("GRANTED", acquire::GRANTED),
+    ("CANCELLED", acquire::CANCELLED),
+];
+const CODEC: &str = include_str!("codec.lua");
+const LOAD: &str = include_str!("load.lua");
+const FIND: &str = include_str!("find.lua");
+const PLACE: &str = include_str!("place.lua");
+const RENEW: &str = include_str!("renew.lua");
+const SAVE: &str = include_str!("save.lua");
+const WAKE: &str = include_str!("wake.lua");
+
+const fn script(name: &'static str, fragments: &'static [&'static str]) -> NamedScript {
+    NamedScript::new(name, CONSTANTS, fragments)
+}
+
+static ACQUIRE: NamedScript =
+    script("lease-acquire", &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, TELL, WAKE, include_str!("acquire.lua")]);
+static RELEASE: NamedScript =
+    script("lease-release", &[CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")]);
+static EXTEND: NamedScript = script("lease-extend", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")]);
+static ADOPT: NamedScript = script("lease-adopt", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("adopt.lua")]);
+static INSPECT: NamedScript = script("lease-inspect", &[CODEC, LOAD, include_str!("inspect.lua")]);
+static FORCE_RELEASE: NamedScript =
+    script("lease-force-release", &[CODEC, LOAD, SAVE, TELL, WAKE, include_str!("force_release.lua")]);
+
+/// The scripts of locks.
+pub(crate) fn scripts() -> Vec<(String, String)> {
+    [&ACQUIRE, &RELEASE, &EXTEND, &ADOPT, &INSPECT, &FORCE_RELEASE].map(|script| script.listed()).into()
+}
