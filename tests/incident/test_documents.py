@@ -16,6 +16,7 @@ from pathlib import Path
 import figures
 import pytest
 import readmes
+import tomllib
 from needs import ROOT
 from servers import Server
 from test_guide import PROGRAMS, anchors, run
@@ -214,3 +215,13 @@ def test_each_place_that_the_architecture_names_is_there() -> None:
             assert any(ROOT.glob(place)) or any(ROOT.glob(f"core/src/{place}")), (question, place)
         for number in re.findall(r"\d+", decisions):
             assert any(ROOT.glob(f"docs/adr/{int(number):04}-*.md")), (question, number)
+
+
+def test_each_dependency_has_its_reason() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`([^`\n]+)`", text[text.index("## Dependencies of the core") :]))
+    for manifest in (*ROOT.glob("*/Cargo.toml"), ROOT / "tests/rust/Cargo.toml"):
+        made_of = tomllib.loads(manifest.read_text())
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            missing = made_of.get(kind, {}).keys() - named - {"quotalock"}
+            assert missing == set(), manifest.relative_to(ROOT)
