@@ -126,11 +126,6 @@ impl Exchange {
         self
     }
 
-    /// Has it done in what is left of its time, after it was kept from its start.
-    pub fn hurry(&mut self, now: Instant) {
-        self.timeout = self.deadline.saturating_duration_since(now).min(self.timeout);
-    }
-
     /// The same, but a closed client does it too: what it held is given back.
     pub fn parting(mut self) -> Exchange {
         self.parting = true;
@@ -139,11 +134,6 @@ impl Exchange {
 
     pub fn session(&self) -> &Arc<Session> {
         &self.session
-    }
-
-    /// Whether a denied call is tried again until its wait is over.
-    pub fn waits(&self) -> bool {
-        self.wait_until.is_some()
     }
 
     /// The server that it is to be sent to; none before a start has said [`Step::Send`].
