@@ -107,7 +107,7 @@ impl Carriage {
         self.at_once.clear();
         self.collecting.clear();
         // Before their clients: these hang up.
-        self.loads.take().iter().for_each(|load| look::locked(load).leave());
+        self.loads.take().iter().for_each(|load| look::locked(load).abandon());
         let leaving = self.clients.take().into_iter().filter_map(|client| client.leave());
         driver::submit(leaving.map(|leaving| (0, leaving.erased())).collect(), &nobody);
     }

@@ -94,7 +94,8 @@ impl LimiterCall {
                 }
                 let patience = leasing.session.timeout.as_micros() as u64;
                 let owner = || -> PurseOwner { self.spec.clone() };
-                match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
+                match purses.spend_or_ask(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience))
+                {
                     PurseTurn::Spent(decision) => return Some(Answer::new(decision)),
                     PurseTurn::Ask(taking) => progress.taking = taking,
                 }

@@ -150,11 +150,11 @@ impl LimiterSpec {
 /// What one rule says: its wait, what is left, and when it is as new.
 fn of_rule(rule: &Rule, limit: u64, fields: &[Reply]) -> Result<RuleDecision> {
     let retry_after = if fields.first() == Some(&Reply::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
-    Ok(said(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
+    Ok(rule_decision(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
 }
 
 /// A rule's answer.
-pub(super) fn said(
+pub(super) fn rule_decision(
     rule: &Rule,
     limit: u64,
     retry_after: Option<u64>,

@@ -356,7 +356,7 @@ impl Exchange {
     fn read(&self, reply: &mut [Reply], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
         if self.unknown.is_none() {
-            return self.operation.take(&mut reply[2..], source);
+            return self.operation.decode_taking(&mut reply[2..], source);
         }
         self.operation.decode_repeated(&reply[2..], source)
     }
@@ -401,7 +401,7 @@ impl Exchange {
 
     /// It is over.
     fn done(&self, result: Result<Answer>) -> Step {
-        self.operation.ended(&result);
+        self.operation.on_end(&result);
         Step::Done(result.and_then(|answer| self.operation.finish(answer)))
     }
 }

@@ -66,7 +66,7 @@ fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
     u128::from(tat.saturating_sub(now)) * denominator(rule) + u128::from(part)
 }
 
-fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
+fn store(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     let whole = rule.rate().limit;
     let (distance, part) = match u64::try_from(ahead) {
         Ok(ahead) => (ahead / whole, ahead % whole),
@@ -129,7 +129,7 @@ fn follow(rule: &Rule, words: &mut Words, now: u64, used: u64, left: u64) {
     // Each is rounded up.
     let other = (u128::from(left) * denominator(rule)).min(tokens(rule, used));
     if other > ahead(rule, words, now) {
-        put(rule, words, now, other);
+        store(rule, words, now, other);
     }
 }
 
@@ -143,7 +143,7 @@ fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     // It was never emptier than empty at its last charge: the capacity was larger, or the clock went back.
     let (full, charged) = (tokens(rule, rule.capacity()), *last);
     if *tat >= charged && ahead(rule, words, charged) > full {
-        put(rule, words, charged, full);
+        store(rule, words, charged, full);
     }
     if words[0] < now || words[0] == now && words[1] == 0 {
         *words = Words::default();
@@ -171,7 +171,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let full = tokens(rule, rule.capacity());
     let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
     words[2] = now;
-    put(rule, words, now, distance.min(full));
+    store(rule, words, now, distance.min(full));
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &RefundedCharge) {
@@ -183,7 +183,7 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Re
         given = given.min(u128::from(at.saturating_sub(now)) * denominator(rule) + u128::from(part));
     }
     let distance = ahead(rule, words, now).saturating_sub(given);
-    put(rule, words, now, distance);
+    store(rule, words, now, distance);
     if distance == 0 {
         words[2] = now;
     }
