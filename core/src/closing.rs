@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::session::exchange::Exchange;
 
 impl Client {
-    /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
+    /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::prefetch`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
     /// leaves its place; what is not [reported](crate::reports) yet is. That takes one timeout of the client at most, after which what could not be given back ends with its
     /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {

@@ -67,7 +67,7 @@ pub(super) struct LimiterCall {
     /// What it has to do with remembered denials.
     pub recall: Option<Recall>,
     /// What it has to do with permits that are held here, if anything.
-    pub leasing: Option<PrefetchCall>,
+    pub prefetch: Option<PrefetchCall>,
 }
 
 impl LimiterCall {
@@ -108,7 +108,7 @@ impl LimiterCall {
 
     /// How much it takes for others.
     fn more(&self) -> u64 {
-        self.leasing.as_ref().map_or(0, PrefetchCall::more)
+        self.prefetch.as_ref().map_or(0, PrefetchCall::more)
     }
 
     fn shown_key(&self) -> String {

@@ -35,7 +35,7 @@ pub(super) struct LimiterSpec {
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
     /// How many permits are taken at once.
-    pub lease: Prefetch,
+    pub prefetch: Prefetch,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.

@@ -22,7 +22,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: Some(to_the_end),
+    prefetch_life: Some(to_the_end),
     fades_over: super::at_once,
     remaining,
     reset_after,

@@ -275,7 +275,7 @@ pub(crate) struct Definition {
     pub refund: fn(&Rule, &mut Words, &Moment, u64, &RefundedCharge),
     /// How long permits that were charged ahead of their use may wait for it: given what `reset_after` was told and how many
     /// are taken at once at most. None if what the algorithm promises would not hold.
-    pub lease_life: Option<fn(&Rule, u64, u64) -> u64>,
+    pub prefetch_life: Option<fn(&Rule, u64, u64) -> u64>,
     /// Over which last part of this `reset_after` what was used fades evenly: never faster than it does, whatever was charged
     /// when. 0 if all of it may end at once.
     pub fades_over: fn(&Rule, u64) -> u64,

@@ -37,7 +37,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: None,
+    prefetch_life: None,
     fades_over: super::at_once,
     remaining,
     reset_after,

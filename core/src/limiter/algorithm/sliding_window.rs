@@ -22,7 +22,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: None,
+    prefetch_life: None,
     fades_over,
     remaining,
     reset_after,

@@ -25,7 +25,7 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: Some(lease_life),
+    prefetch_life: Some(prefetch_life),
     fades_over,
     remaining,
     reset_after,
@@ -190,11 +190,11 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Re
 }
 
 /// The bound grows by what the bucket fills in this time.
-const LONGEST_LEASE: u64 = 1_000_000;
+const LONGEST_PREFETCH: u64 = 1_000_000;
 
-fn lease_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
+fn prefetch_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
     let filled = tokens(rule, most) / denominator(rule);
-    filled.min(u128::from(LONGEST_LEASE)) as u64
+    filled.min(u128::from(LONGEST_PREFETCH)) as u64
 }
 
 fn fades_over(_rule: &Rule, reset_after: u64) -> u64 {
