@@ -23,7 +23,7 @@ from shop import Shop, open_shop  # noqa: E402
 
 RIVALS = {
     "Laravel throttle": "throttle",
-    "Laravel throttle, with a lease": "leased",
+    "Laravel throttle, with prefetch": "leased",
     "Symfony limiter with lock": "limiter",
     "Symfony lock, acquired and released": "lock",
 }

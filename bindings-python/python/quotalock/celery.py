@@ -54,9 +54,9 @@ def rate_limited(
 
     A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to
     `jitter` seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of
-    one `name` share what they count (default: a generated one, of the task, the kind of key and the policy). `prefetch` is
-    how many permits a worker takes from Redis at once at most. `client` is a `quotalock.Client` (default: that of the
-    environment).
+    one `name` share what they count (default: a generated one, of the task, the kind of key and the policy).
+    `prefetch` is how many permits a worker takes from Redis at once at most. `client` is a `quotalock.Client` (default:
+    that of the environment).
 
     Raises `RateLimited` where there is no queue: in a direct call, with `task_always_eager`, and for a cost that the
     policy never admits.

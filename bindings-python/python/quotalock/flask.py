@@ -152,9 +152,9 @@ class Limiter:
         """Limits a view, a blueprint or a function that is called in a request. `limit_value` may be a function that
         returns the policy of a request. `methods` are those that it is for (default: all; GET includes HEAD).
         `override_defaults` leaves the default limits out for these methods. Limits of one `scope` share what they count
-        (default: a generated name, of the application, the view, the methods, the kind of key and the policy). With a
-        `prefetch` as many permits at most are taken from Redis at once, and spent without a call where this limit decides
-        alone."""
+        (default: a generated name, of the application, the view, the methods, the kind of key and the policy). With
+        `prefetch` as many permits at most are taken from Redis at once, and spent without a call where this limit
+        decides alone."""
         limit = Limit(
             limit_value,
             "limit",
