@@ -11,7 +11,8 @@ use crate::lock::Lock;
 
 /// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
 /// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
-/// have one permit; a holder takes `weight` of them. What is missing is as the core has it.
+/// have one permit; a holder takes `weight` of them, and waits for at most `wait_ms` unless told otherwise. What is missing
+/// is as the core has it.
 #[allow(clippy::too_many_arguments, reason = "an object's fields take ten times as long to read")]
 #[napi(catch_unwind)]
 pub fn make_lock(
@@ -19,6 +20,7 @@ pub fn make_lock(
     clients: Vec<ClassInstance<Client>>,
     names: Vec<BufferSlice>,
     permits: f64,
+    wait_ms: f64,
     ttl_ms: Option<f64>,
     fair: Option<bool>,
     renew: Option<bool>,
@@ -33,6 +35,8 @@ pub fn make_lock(
     let names: Vec<&[u8]> = names.iter().map(AsRef::as_ref).collect();
     let first = names.first().copied().unwrap_or_default();
     let make = || {
+        // Each acquisition is given it; a wrong one is told of here, as the other options are.
+        micros("wait", wait_ms)?;
         let (permits, weight) = (unsigned("permits", permits)?, count("weight", weight, 1)?);
         let base = LockOptions::default();
         let options = LockOptions {

@@ -73,7 +73,7 @@ impl LockOptions {
         if self.label.contains('\n') {
             return Err(Error::invalid("label has a line break: remove it"));
         }
-        if self.replicas_ack > 0 && !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
+        if !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
             return Err(Error::invalid(format!(
                 "ack_timeout of {} is not between 1 ms and a minute: change it",
                 span(self.ack_timeout)
