@@ -130,9 +130,9 @@ export declare class Client {
   /** Closes it; true if what it held is to be given back. */
   close(): boolean
   /** Makes a limiter by a policy's text. */
-  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
+  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, prefetch: number | undefined | null, place: Place): Limiter
   /** Makes a limiter by a policy's rules. */
-  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
+  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, prefetch: number | undefined | null, place: Place): Limiter
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, retentionMs?: number | undefined | null): Stock
 }

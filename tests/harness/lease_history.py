@@ -66,7 +66,7 @@ def _check_windows(
         if rule.aligned:
             first, last = (invoke + wall.low) // rule.period, (ok + wall.high) // rule.period
             spent[first] += record["cost"] if first == last else 0
-        elif record["result"]["source"] == "prefetch":
+        elif record["result"]["source"] == "lease":
             within = [low for low, high, _ in opened if high - rule.period <= invoke and ok <= low]
             spent.update(dict.fromkeys(within, record["cost"]))
     report.windows += len(spent)
