@@ -814,7 +814,7 @@ export class Reservation {
    * Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a shortfall
    * is charged, whatever the limit. It is false if the reservation had ended, or was settled with another amount: then
    * nothing changed. Settling again with the same amount is true and changes nothing, so you may repeat it after an
-   * error.
+   * error: for ten seconds, or until the reservation's `ttlMs` ends if that is sooner.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
    *
@@ -979,14 +979,14 @@ export class Stock {
    * what is held can still be confirmed, cancelled and extended. The sale is kept for its
    * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name is taken.
    *
-   * Rejects with {@link InvalidArgumentError} if it is not open.
+   * Rejects with {@link InvalidArgumentError} if it was never opened.
    */
   close(): Promise<boolean>
   /**
-   * Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes needs
-   * as many more.
+   * Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold ones. A
+   * sale with prizes needs as many more.
    *
-   * Rejects with {@link InvalidArgumentError} if it is not open, or for a wrong number of prizes.
+   * Rejects with {@link InvalidArgumentError} if it was never opened, or for a wrong number of prizes.
    *
    * @param quantity 1 to 2^52.
    */
@@ -1344,7 +1344,10 @@ export class RuleDecision {
 
 /** One rule of a policy: at most `limit` per `periodMs`. */
 export interface Rule {
-  /** The amount per period (1 to 2^52). */
+  /**
+   * The amount per period; of a `sliding-log` at most 2^39, and of a token bucket less if it takes decades to fill (1
+   * to 2^52).
+   */
   readonly limit: number
   /** The period, in whole milliseconds (1 ms to 36,500 days). */
   readonly periodMs: number

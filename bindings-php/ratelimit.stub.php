@@ -292,7 +292,7 @@ namespace Quotalock {
          * Replaces the estimate by the `$actual` amount. An excess is given back to the rules that still count it; a
          * shortfall is charged, whatever the limit. It is false if the reservation had ended, or was settled with
          * another amount: then nothing changed. Settling again with the same amount is true and changes nothing, so you
-         * may repeat it after an error.
+         * may repeat it after an error: for ten seconds, or until the reservation's `$ttlMs` ends if that is sooner.
          *
          * @param int<0, 4503599627370496> $actual 0 to 2^52
          * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
@@ -685,21 +685,21 @@ namespace Quotalock {
          * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `$retentionMs`
          * after the last of its holds has ended, or from now; until then its name is taken.
          *
-         * @throws InvalidArgumentException if it is not open
+         * @throws InvalidArgumentException if it was never opened
          */
         public function close(): bool
         {
         }
 
         /**
-         * Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes
-         * needs as many more.
+         * Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
+         * ones. A sale with prizes needs as many more.
          *
          * @param int<1, 4503599627370496> $quantity 1 to 2^52
          * @param list<\Stringable|string|int>|null $prizes one for each unit, if the sale has prizes
          * @param \Stringable|string|int|null $requestId adds once for this id (1 to 256 bytes) while it is remembered,
          *     at least a day
-         * @throws InvalidArgumentException if it is not open, or for a wrong number of prizes
+         * @throws InvalidArgumentException if it was never opened, or for a wrong number of prizes
          */
         public function restock(
             int $quantity,
@@ -1865,7 +1865,8 @@ namespace Quotalock {
         public readonly int $capacity;
 
         /**
-         * @param int<1, 4503599627370496> $limit the amount per period (1 to 2^52)
+         * @param int<1, 4503599627370496> $limit the amount per period; of a `sliding-log` at most 2^39, and of a token
+         *     bucket less if it takes decades to fill (1 to 2^52)
          * @param int<1, 3153600000000> $periodMs the period, in whole milliseconds (1 ms to 36,500 days)
          * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm how the rule
          *     counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:

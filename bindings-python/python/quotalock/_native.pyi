@@ -748,7 +748,7 @@ class Reservation:
         """Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a
         shortfall is charged, whatever the limit. It is False if the reservation had ended, or was settled with another
         amount: then nothing changed. Settling again with the same amount is True and changes nothing, so you may repeat
-        it after an error.
+        it after an error: for ten seconds, or until the reservation's `ttl` ends if that is sooner.
 
         * `actual`: 0 to 2^52.
 
@@ -956,20 +956,20 @@ class Stock:
         `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `retention` after
         the last of its holds has ended, or from now; until then its name is taken.
 
-        Raises `InvalidArgument` if it is not open.
+        Raises `InvalidArgument` if it was never opened.
         """
 
     def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds units to an open sale, and returns how many units there are now, including sold ones. A sale with prizes
-        needs as many more.
+        """Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
+        ones. A sale with prizes needs as many more.
 
         * `quantity`: 1 to 2^52.
         * `prizes`: one for each unit, if the sale has prizes.
         * `request_id`: adds once for this id (1 to 256 bytes) while it is remembered, at least a day.
 
-        Raises `InvalidArgument` if it is not open, or for a wrong number of prizes.
+        Raises `InvalidArgument` if it was never opened, or for a wrong number of prizes.
         """
 
     def take(
@@ -1533,7 +1533,8 @@ class RuleDecision:
 class Rule:
     """One rule of a policy: at most `limit` per `period`.
 
-    * `limit`: the amount per period (1 to 2^52).
+    * `limit`: the amount per period; of a `sliding-log` at most 2^39, and of a token bucket less if it takes decades to
+      fill (1 to 2^52).
     * `period`: the period, in whole milliseconds (1 ms to 36,500 days).
     * `algorithm`: how the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
       `sliding-log` (default: `fixed-window`).

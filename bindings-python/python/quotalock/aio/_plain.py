@@ -475,8 +475,8 @@ class Stock(Wrapper[rust.Stock]):
     async def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds units to an open sale, and returns how many units there are now, including sold ones; see
-        `quotalock.Stock.restock`.
+        """Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
+        ones; see `quotalock.Stock.restock`.
         """
         return await on_loop(self._native.restock)(quantity, prizes, request_id)
 
