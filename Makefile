@@ -176,7 +176,7 @@ test-rust:
 
 # Random cases are many: `make test` plays a share of them, these two suites all.
 LONGER := 6
-RANDOM := bounds bundles changes damage governor leases oracle twin twin_flight twin_lease twin_log twin_stock
+RANDOM := bounds bundles changes damage governor prefetch oracle twin twin_flight twin_lease twin_log twin_stock
 test-long-rust:
 	QUOTALOCK_TEST_LONGER=$(LONGER) $(WITH_SERVERS) bash -c '\
 		cargo test --quiet --no-fail-fast -p quotalock-tests --test hostile --test lock_waits $(OF_CARGO) && \

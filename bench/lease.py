@@ -1,4 +1,4 @@
-"""`make bench ONLY=prefetch`: decisions a second and the server's CPU for each, with leased permits and without.
+"""`make bench ONLY=lease`: decisions a second and the server's CPU for each, with leased permits and without.
 
 One process of each kind asks about one key, which is far from its limit. Rounds of both take turns on one server, and
 medians are told. The figures go to target/bench-lease: table.md and results.json (target/bench-lease-quick with
