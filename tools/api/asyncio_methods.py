@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from python_stub import WIDTH, PythonStub
+from python_stub import PythonStub, broken
 from surface_data import Method, Parameter, Surface, Type
 from wording import lower, template
 
@@ -16,17 +16,6 @@ def passed(parameter: Parameter) -> str:
     """An argument as the native half gets it."""
     wraps = re.search(r"\b(Limiter|Stock)\b", parameter.kind.of("python"))
     return f"unwrapped({parameter.name})" if wraps else parameter.name
-
-
-def called(head: str, arguments: list[str], indent: str) -> Iterator[str]:
-    """A call, broken if it is long."""
-    line = f"{indent}{head}({', '.join(arguments)})"
-    if len(line) <= WIDTH:
-        yield line
-        return
-    joined = f"{indent}    {', '.join(arguments)}"
-    inner = [joined] if len(joined) <= WIDTH else [f"{indent}    {each}," for each in arguments]
-    yield from (f"{indent}{head}(", *inner, f"{indent})")
 
 
 class AsyncioMethods:
@@ -58,12 +47,12 @@ class AsyncioMethods:
         arguments = [passed(each) for each in given if each.is_in("python")]
         native, extra = f"self._native.{method.name}", [each.name for each in given if not each.is_in("python")]
         if method.asks("python"):
-            yield from called(f"return await on_loop({native})", arguments, "        ")
+            yield from broken(f"return await on_loop({native})", arguments, "", "        ")
         elif returns in MADE:
-            yield from called(f"native = {native}", arguments, "        ")
+            yield from broken(f"native = {native}", arguments, "", "        ")
             yield f"        return self._make_{returns.lower()}({', '.join(['native', *extra])})"
         else:
-            yield from called(native if returns == "None" else f"return {native}", arguments, "        ")
+            yield from broken(native if returns == "None" else f"return {native}", arguments, "", "        ")
         yield ""
 
     def type(self, kind: Type, extra: str) -> Iterator[str]:
@@ -96,7 +85,7 @@ class AsyncioMethods:
         yield from self.about(method, method.name, None, "    ")
         names = [each.name for each in method.parameters("python")[1:]]
         yield from ("    given = list(clients)", "    natives = [_native_of(client) for client in given]")
-        yield from called("native = rust.quorum_lock", ["natives", *names], "    ")
+        yield from broken("native = rust.quorum_lock", ["natives", *names], "", "    ")
         yield "    return given[0]._make_lock(native, cancel_on_loss)"
 
     def text(self, source: str) -> str:

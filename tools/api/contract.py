@@ -66,27 +66,24 @@ class Contract:
         found["node"]["testing"] = self.surface.data["by_hand"]["node_testing"]
         return found
 
-    def durations(self) -> tuple[list[str], list[str]]:
-        """Names that are durations, those that are not everywhere with their type; and where such a name is a count."""
+    def durations(self) -> list[str]:
+        """Names that are durations; those that are not everywhere stand with their type."""
         seen: dict[str, dict[str, Parameter]] = {}
         for kind in self.surface.types.values():
             for each in kind.properties:
                 seen.setdefault(each.name, {})[kind.name] = each
-            for method in [*kind.methods, *filter(None, [kind.construct])]:
+            for method in kind.callables:
                 for each in method.parameters("php") + method.parameters("python"):
-                    owner = method.name if "permits" in str(each.data["type"]) else kind.name
-                    seen.setdefault(each.name, {}).setdefault(owner, each)
+                    seen.setdefault(each.name, {}).setdefault(kind.name, each)
         for method in [*self.surface.functions, *self.surface.testing]:
             for each in method.parameters("php") + method.parameters("python"):
                 seen.setdefault(each.name, {}).setdefault(method.owner, each)
-        lasting, counts = [], []
+        lasting = []
         for name, places in seen.items():
             lasts = {of for of, each in places.items() if each.kind.lasts}
-            permits = {of for of, each in places.items() if "permits" in str(each.data["type"])}
-            counts += [f"{of}.{name}" for of in places if lasts and of in permits]
-            everywhere = len(lasts) + len(permits) == len(places) and "Testing" not in lasts
+            everywhere = len(lasts) == len(places) and "Testing" not in lasts
             lasting += [name] if lasts and everywhere else [f"{of}.{name}" for of in places if of in lasts]
-        return lasting, counts
+        return lasting
 
     def defaults(self) -> dict[str, Any]:
         """The defaults of options, those of a once, a cache and a stock by themselves; durations in milliseconds."""
@@ -113,7 +110,6 @@ class Contract:
 
     def text(self) -> str:
         """The whole file: a line for each type, method or value."""
-        durations, counts = self.durations()
         words = self.surface.words
         whole = {
             "about": ABOUT,
@@ -121,8 +117,7 @@ class Contract:
             "only": self.only(),
             "functions": {each.name: self.names(each) for each in self.surface.functions},
             "testing": {each.name: self.names(each) for each in self.surface.testing if each.is_in("python")},
-            "durations": durations,
-            "counts": counts,
+            "durations": self.durations(),
             "defaults": self.defaults(),
             "algorithms": words["Algorithm"]["are"],
             "lock_states": words["LockState"]["are"],

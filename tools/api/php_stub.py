@@ -164,7 +164,7 @@ class PhpStub:
         lines = [extras.pop("header").strip("\n"), "", "namespace Quotalock {"]
         methods = [*self.surface.functions, *self.surface.testing]
         for kind in self.surface.types.values():
-            methods += [*kind.methods, *filter(None, [kind.construct])]
+            methods += kind.callables
         raised = {name for each in methods if each.is_in("php") for name, _ in self.wording.raised(each, None)}
         lines += [*(f"{IN}use Quotalock\\Exception\\{name};" for name in sorted(raised) if name[0] != "\\"), ""]
         lines += [extras.pop("interfaces").strip("\n"), ""]

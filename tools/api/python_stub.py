@@ -34,6 +34,16 @@ def declared(parameter: Parameter) -> str:
     return f"{parameter.name}: {kind} = {literal(parameter)}"
 
 
+def broken(head: str, items: list[str], end: str, indent: str, width: int = WIDTH) -> list[str]:
+    """A call or a definition: on one line if it fits, else its items on one of their own, or on one each."""
+    line = f"{indent}{head}({', '.join(items)}){end}"
+    if len(line) <= width:
+        return [line]
+    joined = f"{indent}    {', '.join(items)}"
+    inner = [joined] if len(joined) <= WIDTH else [f"{indent}    {each}," for each in items]
+    return [f"{indent}{head}(", *inner, f"{indent}){end}"]
+
+
 class PythonStub:
     """The stub of the native half."""
 
@@ -80,13 +90,9 @@ class PythonStub:
         """The line or lines of a `def`, up to the colon."""
         given = [bound] if bound else []
         given += [declared(each) for each in method.parameters(language)]
-        end = f") -> {returns}:"
-        line = f"{indent}{define} {name}({', '.join(given)}{end}"
-        if len(line) <= WIDTH - (4 if name == "__new__" else 0):
-            return [line]
-        joined = f"{indent}    {', '.join(given)}"
-        inner = [joined] if len(joined) <= WIDTH else [f"{indent}    {each}," for each in given]
-        return [f"{indent}{define} {name}(", *inner, f"{indent}{end}"]
+        # What makes a type has its body, ` ...`, on the same line.
+        width = WIDTH - (4 if name == "__new__" else 0)
+        return broken(f"{define} {name}", given, f" -> {returns}:", indent, width)
 
     def method(self, method: Method, owner: Type | None) -> Iterator[str]:
         """A method or a function with its docstring."""

@@ -88,8 +88,7 @@ class ReferencePages:
         for note in self.notes(method.data, owner, method):
             yield from ("", note)
         yield from self.signatures(method)
-        given = method.positional + (method.options.all if method.options else [])
-        if lines := [line for each in given if (line := self.parameter(each, owner, method))]:
+        if lines := [line for each in method.parameters("reference") if (line := self.parameter(each, owner, method))]:
             yield from ("", *lines)
         errors = {**method.data.get("raises", {}), **method.data.get("raises_python", {})}
         if errors:
@@ -108,7 +107,7 @@ class ReferencePages:
                 yield from ("", note)
             if kind.construct:
                 yield from ("", "It is made with:", "")
-                given = kind.construct.positional + (kind.construct.options.all if kind.construct.options else [])
+                given = kind.construct.parameters("reference")
                 yield from filter(None, (self.parameter(each, kind, kind.construct) for each in given))
             yield from ("", "| property | |", "|---|---|")
             for each in kind.properties:

@@ -199,6 +199,11 @@ class Type:
     methods: list[Method] = field(default_factory=list)
     construct: Method | None = None
 
+    @property
+    def callables(self) -> list[Method]:
+        """Its methods, and what makes it."""
+        return [*self.methods, *([self.construct] if self.construct else [])]
+
 
 class Surface:
     """All of it."""
