@@ -12,10 +12,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from imports import is_test, plain
+from imports import HOUSES, is_test, plain, rust
 
 ROOT = Path(__file__).resolve().parents[1]
-CRATES = ("core/src", "cli/src", "bindings-php/src", "bindings-python/src", "bindings-node/src")
+CRATES = [folder for folder, read in HOUSES if read is rust]
 # Not the types that a trait or its implementation names: they stand indented, and belong to it.
 DEFINITION = re.compile(r"^(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|union|trait|type) (\w+)", re.MULTILINE)
 

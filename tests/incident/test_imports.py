@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from lints import copied, lint
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
-    bindings = ("php/src", "python/src", "python/python", "node/lib", "node/src")
-    for part in ("core/src", "cli/src", *(f"bindings-{part}" for part in bindings)):
-        shutil.copytree(ROOT / part, tmp_path / part)
-    return tmp_path
-
-
-def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs the lint on a copy."""
-    command = [sys.executable, str(ROOT / "tools/imports.py"), str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return copied(tmp_path)
 
 
 def test_there_is_no_circle(copy: Path) -> None:
     """As the sources are, nothing is said."""
-    found = lint(copy)
+    found = lint("imports.py", copy)
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
 
 
@@ -66,7 +53,7 @@ def test_a_circle_is_found_and_its_edge_named(copy: Path, file: str, line: str, 
     """One import upwards is enough."""
     path = copy / file
     path.write_text(f"{path.read_text()}\n{line}\n")
-    found = lint(copy)
+    found = lint("imports.py", copy)
     number = path.read_text().splitlines().index(line) + 1
     assert found.returncode == 1
     assert f"{file}:{number}: {edge}" in found.stderr
@@ -76,4 +63,4 @@ def test_what_only_tests_import_does_not_count(copy: Path) -> None:
     """A test may look at whatever is above it."""
     path = copy / "core/src/base/key.rs"
     path.write_text(f"{path.read_text()}\n#[cfg(test)]\nmod more {{ use crate::limiter::Limiter; }}\n")
-    assert lint(copy).returncode == 0
+    assert lint("imports.py", copy).returncode == 0

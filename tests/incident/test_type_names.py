@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from lints import copied, lint
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The sources that the lint reads."""
-    for part in ("core", "cli", "bindings-php", "bindings-python", "bindings-node"):
-        shutil.copytree(ROOT / part / "src", tmp_path / part / "src")
-    return tmp_path
-
-
-def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Runs the lint on a copy."""
-    command = [sys.executable, str(ROOT / "tools/type_names.py"), str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return copied(tmp_path)
 
 
 def test_no_name_is_shared(copy: Path) -> None:
     """As the sources are, nothing is said."""
-    found = lint(copy)
+    found = lint("type_names.py", copy)
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
 
 
@@ -48,7 +36,7 @@ def test_a_shared_name_is_found_with_its_places(copy: Path, file: str, line: str
     path = copy / file
     path.write_text(f"{path.read_text()}\n{line}\n")
     number = path.read_text().splitlines().index(line) + 1
-    found = lint(copy)
+    found = lint("type_names.py", copy)
     assert found.returncode == 1
     assert f"2 types are called {name}: " in found.stderr
     assert f"{file}:{number}" in found.stderr
@@ -58,4 +46,4 @@ def test_what_is_for_tests_only_does_not_count(copy: Path) -> None:
     """A test may call its types as it likes."""
     path = copy / "core/src/base/key.rs"
     path.write_text(f"{path.read_text()}\n#[cfg(test)]\nmod more {{\nstruct Limiter;\n}}\n")
-    assert lint(copy).returncode == 0
+    assert lint("type_names.py", copy).returncode == 0
