@@ -52,5 +52,4 @@ def test_calls_of_one_tick_share_a_round_trip(server: Server) -> None:
             worker.begin_load(mix, seconds=10, calls=2000, in_flight=50)
             assert len(worker.end_load(within=15)) == 2000
             assert proxy.counts.requests - requests < 2000 / 10
-            # In Node the first call goes over the loop's own connection, fifty over that of the process' thread.
-            assert proxy.counts.connections == (2 if language == "node" else 1)
+            assert proxy.counts.connections == 1
