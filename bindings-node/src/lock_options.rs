@@ -42,8 +42,7 @@ pub fn make_lock(
             max_hold: time("max_hold", max_hold_ms, base.max_hold)?,
             token_above: count("token_above", token_above, base.token_above)?,
             label: label.unwrap_or(base.label),
-            // There are never so many replicas: it is as if none of them answered.
-            replicas_ack: count("replicas_ack", replicas_ack, base.replicas_ack.into())?.try_into().unwrap_or(u32::MAX),
+            replicas_ack: count("replicas_ack", replicas_ack, base.replicas_ack)?,
             ack_timeout: time("ack_timeout", ack_timeout_ms, base.ack_timeout)?,
         };
         match (kind.as_str(), clients.as_slice()) {

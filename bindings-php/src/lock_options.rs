@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{Code, DEFAULT_LOCK_TTL, Error, LockOptions, convert};
+use quotalock::{DEFAULT_LOCK_TTL, LockOptions, convert};
 
 use crate::argument::{Flag, Int, Text};
 use crate::exception::Outcome;
@@ -46,8 +46,6 @@ impl LockArguments<'_> {
     /// The options, and how long to wait; `first` is the position of the ttl.
     pub fn read(&self, first: u32) -> Outcome<(LockOptions, Duration)> {
         let wait = self.waitMs.micros(first + 1, "wait")?;
-        let replicas = self.replicasAck.unsigned(first + 5, "replicas_ack")?;
-        let too_many = |_| Error::new(Code::InvalidArgument, format!("replicas_ack {replicas} is too large: lower it"));
         let options = LockOptions {
             ttl: self.ttlMs.micros(first, "ttl")?,
             // There is no thread of ours in a process of PHP.
@@ -55,7 +53,7 @@ impl LockArguments<'_> {
             fair: self.fair.get(first + 2)?,
             token_above: self.tokenAbove.unsigned(first + 3, "token_above")?,
             label: self.label.utf8(first + 4, "label")?.into_owned(),
-            replicas_ack: u32::try_from(replicas).map_err(too_many)?,
+            replicas_ack: self.replicasAck.unsigned(first + 5, "replicas_ack")?,
             ack_timeout: self.ackTimeoutMs.micros(first + 6, "ack_timeout")?,
             ..LockOptions::default()
         };

@@ -8,7 +8,6 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use quotalock::{LockOptions, convert};
 
 use crate::argument::{Label, kind, seconds, shown, whole};
-use crate::exception::invalid;
 
 /// Options that were given by name.
 pub type Named<'a, 'py> = &'a Bound<'py, PyDict>;
@@ -86,11 +85,7 @@ impl LockArguments {
             "ack_timeout" if is_given => options.ack_timeout = seconds()?,
             "token_above" if is_given => options.token_above = whole()?,
             "weight" if is_given => *weight = whole()?,
-            "replicas_ack" if is_given => {
-                let too_many =
-                    |_| invalid(value.py(), format!("replicas_ack {} is more than there can be", shown(value)));
-                options.replicas_ack = whole()?.try_into().map_err(too_many)?;
-            }
+            "replicas_ack" if is_given => options.replicas_ack = whole()?,
             _ => {}
         }
         Ok(())
