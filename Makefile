@@ -303,7 +303,7 @@ lint-lua:
 	luacheck --no-color --quiet --no-unused target/lua bench
 
 .PHONY: demo compare bench bench-cache bench-frameworks-php bench-frameworks-python bench-frameworks-node bench-lease bench-locks bench-memory bench-metrics bench-partition bench-script bench-top scale survive docs scripts surface
-surface: ## Renews what is written from api/surface.toml: stubs, data of tests, reference
+surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
 	python3 tools/api
 
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it

@@ -23,7 +23,7 @@ const OF_THE_CORE = [
 
 /**
  * All options of a kind of lock; those of a read-write lock are as of a lock.
- * @type {Record<string, readonly string[]>}
+ * @type {Record<string, readonly string[]> & { lock: readonly string[] }}
  */
 const KNOWN = {
   lock: [
