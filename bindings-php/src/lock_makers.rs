@@ -1,5 +1,7 @@
 //! The functions that make handles of locks. Written from api/surface.toml by `python3 tools/api`.
 
+#![allow(clippy::too_many_arguments, reason = "a function of PHP has the parameters that its callers may name")]
+
 use ext_php_rs::builders::FunctionBuilder;
 use ext_php_rs::prelude::*;
 use quotalock::LockOptions;

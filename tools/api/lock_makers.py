@@ -99,7 +99,7 @@ class LockMakers:
         yield self.about(method)
         yield from ([] if method.owner else ["#[pyfunction]"])
         yield f"#[pyo3(signature = ({', '.join(needed)}, *given, **named),"
-        yield f'       text_signature = "({", ".join(signature)})")]'
+        yield f"       text_signature = {json.dumps('(' + ', '.join(signature) + ')')})]"
         yield from listed(f"{'' if method.owner else 'pub '}fn {method.name}(", parameters, ") -> PyResult<Lock> {")
         options_given = [f'"{each.name}"' for each in options]
         yield from listed(f'    let maker = Maker("{name}", {len(needed)}, &[', options_given, "]);")
