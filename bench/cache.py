@@ -1,4 +1,4 @@
-"""`make bench-cache`: what a stale value costs its readers while another loads, beside a round trip in the same burst.
+"""`make bench ONLY=cache`: what a stale value costs its readers while another loads, next to a round trip.
 
 200 readers in four kinds of processes take turns between the stale value, the smallest call of the same client (`peek`
 at nothing, one script) and GET by the usual client of their language. The figures go to target/bench-cache: table.md
@@ -149,7 +149,7 @@ def rows(bursts: list[dict[str, Took]]) -> list[list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench-cache", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench ONLY=cache", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="little of each, to see that everything runs")
     options = parser.parse_args()
     plan, begun = QUICK if options.quick else FULL, machine.load()

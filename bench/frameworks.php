@@ -2,7 +2,8 @@
 
 /**
  * Measures the packages for PHP frameworks beside what they replace, in one process on one Redis: calls a second, and
- * what the slowest of a hundred takes. `make bench-frameworks-php` runs it, and frameworks_http.py for whole requests.
+ * what the slowest of a hundred takes. `make bench ONLY=frameworks-php` runs it, and
+ * frameworks_http.py for whole requests.
  */
 
 declare(strict_types=1);

@@ -1,7 +1,7 @@
 """Measures the packages for PHP frameworks beside what they replace over HTTP: wrk asks nginx, php-fpm makes the call.
 
 Each request builds what it needs, as PHP does, and makes one call; it has nothing else of an application. Both sides
-keep their connections to Redis. `make bench-frameworks-php` runs it.
+keep their connections to Redis. `make bench ONLY=frameworks-php` runs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shop import Shop, open_shop  # noqa: E402
 
 RIVALS = {
     "Laravel throttle": "throttle",
-    "Laravel throttle, with a lease": "leased",
+    "Laravel throttle, with prefetch": "leased",
     "Symfony limiter with lock": "limiter",
     "Symfony lock, acquired and released": "lock",
 }

@@ -1,6 +1,6 @@
 // One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `express theirs`. Each limits by the
-// query, `BENCH_LIMIT` a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `leased` are ours with a
-// lease, those called `bare` do not limit, and those called `trip` only get a key that is not there: a round trip to Redis, of
+// query, `BENCH_LIMIT` a minute, on the Redis of `BENCH_REDIS`, and answers with headers; those called `leased` are ours with
+// prefetch, those called `bare` do not limit, and those called `trip` only get a key that is not there: a round trip to Redis, of
 // which no decision with it can be cheaper.
 
 import { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ const load = createRequire(`${process.env.BENCH_FRAMEWORKS}/`)
 const framework = (/** @type {string} */ name) => load(name)
 const [name, whose] = `${process.env.BENCH_APP}`.split(' ')
 const [url, port, limit] = [`${process.env.BENCH_REDIS}`, Number(process.env.PORT), Number(process.env.BENCH_LIMIT)]
-const lease = whose === 'leased' ? 50 : undefined
+const prefetch = whose === 'leased' ? 50 : undefined
 
 /** @type {Record<string, () => Promise<unknown>>} */
 const apps = {
@@ -20,7 +20,7 @@ const apps = {
     if (whose === 'ours' || whose === 'leased') {
       const { Client } = await import('quotalock')
       const { rateLimit } = await import('quotalock/express')
-      app.use(rateLimit('api', `${limit}/minute`, { client: new Client(url), key, lease }))
+      app.use(rateLimit('api', `${limit}/minute`, { client: new Client(url), key, prefetch }))
     } else if (whose === 'theirs') {
       const { rateLimit } = framework('express-rate-limit')
       const { RedisStore } = framework('rate-limit-redis')
@@ -46,7 +46,7 @@ const apps = {
     if (whose === 'ours' || whose === 'leased') {
       const { Client } = await import('quotalock')
       const { quotalock } = await import('quotalock/fastify')
-      await app.register(quotalock, { client: new Client(url), name: 'api', policy: `${limit}/minute`, key, lease })
+      await app.register(quotalock, { client: new Client(url), name: 'api', policy: `${limit}/minute`, key, prefetch })
     } else if (whose === 'theirs') {
       const redis = new (framework('ioredis'))(url)
       await app.register(framework('@fastify/rate-limit'), {

@@ -1,6 +1,6 @@
 """One of the applications that `frameworks_web.py` measures: `BENCH_APP` names it, such as `flask theirs`. Each limits
 by the query, `BENCH_LIMIT` a minute, on the Redis of `BENCH_REDIS`, and answers with headers if the other of its pair
-does; those called `leased` are ours with a lease, those called `bare` don't limit."""
+does; those called `leased` are ours with prefetch, those called `bare` don't limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi import Request, Response
 POLICY = f"{os.environ['BENCH_LIMIT']}/minute"
 URL = os.environ["BENCH_REDIS"]
 _name, _whose = os.environ["BENCH_APP"].split()
-LEASE: dict[str, Any] = {"lease": 50} if _whose == "leased" else {}
+PREFETCH: dict[str, Any] = {"prefetch": 50} if _whose == "leased" else {}
 
 
 def flask(whose: str) -> Any:
@@ -28,7 +28,7 @@ def flask(whose: str) -> Any:
     if whose != "bare":
         limiters = import_module("flask_limiter" if whose == "theirs" else "quotalock.flask")
         limiter = limiters.Limiter(lambda: request.args["k"], app=app, storage_uri=URL, headers_enabled=True)
-        index = limiter.limit(POLICY, **LEASE)(index)
+        index = limiter.limit(POLICY, **PREFETCH)(index)
     app.get("/")(index)
     return app
 
@@ -50,7 +50,7 @@ def fastapi(whose: str) -> Any:
         from quotalock.fastapi import Limit, install
 
         install(app, aio.Client(URL))
-        limit = Limit(POLICY, key=lambda request: request.query_params["k"], **LEASE)
+        limit = Limit(POLICY, key=lambda request: request.query_params["k"], **PREFETCH)
 
         @app.get("/", dependencies=[Depends(limit)])
         async def index() -> str:
@@ -100,7 +100,7 @@ def drf(whose: str) -> Any:
 
     class ByQuery(throttles.SimpleRateThrottle):  # type: ignore[name-defined]
         scope = "query"
-        lease = LEASE.get("lease")
+        prefetch = PREFETCH.get("prefetch")
 
         def get_cache_key(self, request: Any, view: Any) -> str:
             return f"throttle_query_{request.query_params['k']}"

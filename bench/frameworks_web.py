@@ -2,10 +2,10 @@
 
 Applications run all the time: theirs, ours, a bare one that limits nobody, and for Node one that gets a key that is not
 there (`trip`). They are asked in turns by wrk: rounds in which every request is admitted (10,000 keys), rounds in which
-few keys are asked for often (100 keys; beside ours then runs ours with a lease, in a row of its own), and rounds in
+few keys are asked for often (100 keys; beside ours then runs ours with prefetch, in a row of its own), and rounds in
 which every request is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
 limiter would be that costs nothing, as fast as the bare application, and `trip` one that asks Redis for nothing.
-`make bench-frameworks-python` and `make bench-frameworks-node` run it.
+`make bench ONLY=frameworks-python` and `make bench ONLY=frameworks-node` run it.
 """
 
 from __future__ import annotations
@@ -152,14 +152,14 @@ def measured(
 
 
 def print_rows(name: str, kind: str, medians: dict[str, list[float]], leased: tuple[str, ...]) -> None:
-    """A row for ours, and one for ours with a lease if that was asked."""
+    """A row for ours, and one for ours with prefetch if that was asked."""
     bare, theirs = medians["bare"], medians["theirs"]
     trip = f"{medians['trip'][0] / theirs[0]:6.2f}" if "trip" in medians else f"{'':6}"
     for whose in ("ours", *leased):
         ours = medians[whose]
         rates = f"{bare[0]:9.0f} {theirs[0]:9.0f} {ours[0]:9.0f}"
         times = f"{ours[0] / theirs[0]:6.2f} {bare[0] / theirs[0]:6.2f} {trip} {theirs[1]:11.2f} {ours[1]:9.2f}"
-        label = "with a lease" if whose == "leased" else kind
+        label = "with prefetch" if whose == "leased" else kind
         print(f"{name:38} {label:12} {rates} {times} {bare[3]:16.0f} {theirs[3]:7.0f} {ours[3]:9.0f}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""`make bench-lease`: decisions a second and the server's CPU for each, with leased permits and without.
+"""`make bench ONLY=prefetch`: decisions a second and the server's CPU for each, with leased permits and without.
 
 One process of each kind asks about one key, which is far from its limit. Rounds of both take turns on one server, and
 medians are told. The figures go to target/bench-lease: table.md and results.json (target/bench-lease-quick with
@@ -41,11 +41,11 @@ Figures = tuple[float, float]
 Caller = tuple[str, int, int]
 
 
-def turn(server: Server, who: Caller, lease: int, seconds: float) -> Figures:
+def turn(server: Server, who: Caller, prefetch: int, seconds: float) -> Figures:
     """One round of one kind of process."""
     server.command("FLUSHALL")
     command, more = COMMANDS[who]
-    words = [server.url, str(lease), str(seconds), str(who[1]), *more]
+    words = [server.url, str(prefetch), str(seconds), str(who[1]), *more]
     return one_round([*command, *words], server.pid)
 
 
@@ -58,20 +58,22 @@ def main() -> None:
     with Server(SERVER) as server:
         for _ in range(rounds):
             for who, found in figures.items():
-                for lease, some in found.items():
-                    some.append(turn(server, who, lease, seconds))
+                for prefetch, some in found.items():
+                    some.append(turn(server, who, prefetch, seconds))
     rows = []
-    for (name, in_flight, lease), found in figures.items():
-        plain, leased = ([median(each[at] for each in found[leases]) for at in (0, 1)] for leases in (0, lease))
+    for (name, in_flight, prefetch), found in figures.items():
+        plain, leased = ([median(each[at] for each in found[leases]) for at in (0, 1)] for leases in (0, prefetch))
         ratios = (f"{leased[0] / plain[0]:.1f}", f"{leased[1] / plain[1]:.4f}" if plain[1] else "-")
         shown = [f"{plain[0]:,.0f}", f"{leased[0]:,.0f}", f"{plain[1]:.2f}", f"{leased[1]:.3f}"]
-        rows.append([name, str(in_flight), str(lease), *shown, *ratios])
+        rows.append([name, str(in_flight), str(prefetch), *shown, *ratios])
     header = ["caller", "in flight", "lease", "calls/s", "with it", "server µs", "with it", "times", "server's share"]
     folder = ROOT / "target" / ("bench-lease-quick" if quick else "bench-lease")
     folder.mkdir(parents=True, exist_ok=True)
     text = f"{machine.description()}\n\n{table(header, rows)}"
     (folder / "table.md").write_text(text)
-    told = {f"{name}, {in_flight} in flight, {lease}": found for (name, in_flight, lease), found in figures.items()}
+    told = {
+        f"{name}, {in_flight} in flight, {prefetch}": found for (name, in_flight, prefetch), found in figures.items()
+    }
     (folder / "results.json").write_text(json.dumps(told, indent=1))
     print(text)
 

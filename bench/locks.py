@@ -1,4 +1,4 @@
-"""`make bench-locks`: locks beside their peers: what an uncontended pair and what waiting costs, who learns of a loss.
+"""`make bench ONLY=locks`: locks next to their peers: what a pair and what waiting costs, who learns of a loss.
 
 The figures go to target/bench-locks: table.md and results.json (target/bench-locks-quick with --quick, whose figures
 are worth nothing: it shows that everything runs).
@@ -183,7 +183,7 @@ def frozen(server: Server, language: str, client: str) -> dict[str, Any]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench-locks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench ONLY=locks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="little of each, to see that everything runs")
     options = parser.parse_args()
     plan, begun = QUICK if options.quick else FULL, machine.load()

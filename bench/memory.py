@@ -1,4 +1,4 @@
-"""`make bench-memory`: what a decision in this process takes, on `memory://`, beside other limiters of that kind."""
+"""`make bench ONLY=memory`: what a decision in this process takes, on `memory://`, next to other such limiters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTENDERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench-memory", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench ONLY=memory", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only a few calls, to see that everything runs")
     quick = parser.parse_args().quick
     rounds, calls = (1, 1000) if quick else (7, 1_000_000)

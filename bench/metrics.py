@@ -1,4 +1,4 @@
-"""`make bench-metrics`: what counting costs: decisions a second with it and without (`QUOTALOCK_METRICS=off`).
+"""`make bench ONLY=metrics`: what counting costs: decisions a second with it and without (`QUOTALOCK_METRICS=off`).
 
 One process of each kind asks about one key: on memory://, on Redis where all is admitted, and on Redis where all but
 one in a second is denied from memory. Rounds with and without take turns, in changing order, and each ratio is that of
@@ -59,7 +59,7 @@ def turn(url: str, caller: str, policy: str, counts: bool, seconds: float) -> Ro
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="make bench-metrics", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench ONLY=metrics", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="an instant of each, to see that everything runs")
     quick = parser.parse_args().quick
     rounds, seconds = (1, 0.05) if quick else (15, 1.0)

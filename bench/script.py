@@ -1,4 +1,4 @@
-"""`make bench-script`: what a decision costs the server, beside a script of the same kind written by hand."""
+"""`make bench ONLY=script`: what a decision costs the server, beside a script of the same kind written by hand."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OPEN = (100, 1000, 10_000, 100_000)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench-script", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench ONLY=script", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only a few calls, to see that everything runs")
     quick = parser.parse_args().quick
     rounds, calls = (1, 1000) if quick else (7, 10_000)

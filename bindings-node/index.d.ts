@@ -101,8 +101,8 @@ export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
 /**
- * The source of an answer: Redis; the store of `memory://`; this process, from permits of a lease, or since Redis
- * denied the same call a moment ago (`deny-cache`); or, while Redis could not answer, what `onError` decides.
+ * The source of an answer: Redis; the store of `memory://`; this process, from prefetched permits (`lease`), or since
+ * Redis denied the same call a moment ago (`deny-cache`); or, while Redis could not answer, what `onError` decides.
  */
 export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
 
@@ -191,9 +191,9 @@ export interface LimiterOptions {
   readonly enforce?: boolean | undefined
   /**
    * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
-   * smallest capacity of the policy. Sliding windows and logs refuse a lease (default: each call asks Redis).
+   * smallest capacity of the policy. Sliding windows and logs refuse it (default: each call asks Redis).
    */
-  readonly lease?: number | undefined
+  readonly prefetch?: number | undefined
 }
 
 /** How a call is made. */
@@ -479,7 +479,7 @@ export class Client implements Disposable, AsyncDisposable {
    *
    * @param name part of its Redis keys: all of one kind, name and prefix share their state.
    * @param policy the rules that it decides by, such as `10/minute;100/hour`.
-   * @throws {InvalidArgumentError} for an empty or too long name or scope, and an invalid lease.
+   * @throws {InvalidArgumentError} for an empty or too long name or scope, and an invalid `prefetch`.
    * @throws {InvalidPolicyError} for an invalid policy.
    */
   limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
@@ -641,7 +641,7 @@ export class Limiter {
   /** Whether the policy is enforced. */
   readonly enforce: boolean
   /** How many permits it takes from Redis at once at most; null if each call asks. */
-  readonly lease: number | null
+  readonly prefetch: number | null
   /**
    * Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is always
    * denied.
@@ -737,7 +737,7 @@ export class Decision {
   /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number
   /**
-   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by what
    * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
    */
   readonly source: Source
@@ -778,7 +778,7 @@ export class CombinedDecision {
    */
   readonly retryAfterMs: number | null
   /**
-   * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by what
+   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by what
    * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
    */
   readonly source: Source

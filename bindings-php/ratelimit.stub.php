@@ -35,7 +35,7 @@ namespace Quotalock {
             Rule|array|string $policy,
             \Stringable|string|int|null $scope = null,
             bool $enforce = true,
-            ?int $lease = null
+            ?int $prefetch = null
         ): LimiterInterface;
 
         public function consumeAll(array $charges, \Stringable|string|int|null $requestId = null): CombinedDecision;
@@ -338,7 +338,7 @@ namespace Quotalock {
          *
          * @var positive-int|null
          */
-        public readonly ?int $lease;
+        public readonly ?int $prefetch;
 
         private function __construct()
         {
@@ -1043,10 +1043,10 @@ namespace Quotalock {
          * @param bool $enforce whether the policy is enforced (default: true). If not, every call passes, and
          *     Decision::$wouldDeny shows which would have been denied; those were charged nothing. Use it to try a
          *     policy on real traffic
-         * @param positive-int|null $lease how many permits are taken from Redis at once at most, to be spent in this
-         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse a lease
+         * @param positive-int|null $prefetch how many permits are taken from Redis at once at most, to be spent in this
+         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse it
          *     (default: null, each call asks Redis)
-         * @throws InvalidArgumentException for an empty or too long name or scope, and an invalid lease
+         * @throws InvalidArgumentException for an empty or too long name or scope, and an invalid `$prefetch`
          * @throws InvalidPolicyException for an invalid policy
          */
         public function limiter(
@@ -1054,7 +1054,7 @@ namespace Quotalock {
             Rule|array|string $policy,
             \Stringable|string|int|null $scope = null,
             bool $enforce = true,
-            ?int $lease = null
+            ?int $prefetch = null
         ): Limiter {
         }
 
@@ -1409,7 +1409,7 @@ namespace Quotalock {
         public readonly int $cost;
 
         /**
-         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
          * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
@@ -1480,7 +1480,7 @@ namespace Quotalock {
         public readonly ?int $retryAfterMs;
 
         /**
-         * The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
          * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'

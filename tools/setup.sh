@@ -13,7 +13,7 @@ apt_packages=(
   redis-server                                                       # Redis 7.0
   postgresql php8.2-pgsql php8.2-sqlite3                             # what fencing tokens protect, in the examples
   nginx siege wrk                                                    # load through php-fpm
-  php-symfony-lock                                                   # a peer of make bench-locks
+  php-symfony-lock                                                   # a peer of make bench ONLY=locks
   php-symfony-cache php-illuminate-cache php-illuminate-redis        # peers of the test of stampedes
   phpunit lua-check php-codesniffer                                  # tests of the extension, linters
   prometheus                                                         # promtool, which reads and tries the rules in deploy

@@ -40,7 +40,9 @@ class Peer:
 
 
 OURS = Peer("Quotalock", "quotalock", "as it comes; a timeout of 5 s, so that no call of a busy machine is given up")
-LEASED = Peer("Quotalock, leases of 100", "quotalock-lease", "the same limiter with `lease=100`: permits taken ahead")
+LEASED = Peer(
+    "Quotalock, prefetch of 100", "quotalock-lease", "the same limiter with `prefetch=100`: permits taken ahead"
+)
 OURS_BESIDE = replace(OURS, floor=True)
 OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memory://`")
 

@@ -129,7 +129,7 @@ QUESTIONS = (
         "hot-admitted",
         "One hot key, all admitted",
         "One key with a limit that nobody uses up: a quota of a whole shop, or of an interface that everybody calls. "
-        "With leases a process takes permits ahead and spends them without a call.",
+        "With `prefetch` a process takes permits ahead and spends them without a call.",
         (
             *(
                 Group(language, language, _leased(who), PERMITTED)

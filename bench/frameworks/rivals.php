@@ -34,7 +34,7 @@ require __DIR__ . '/../../tests/frameworks/php/autoload.php';
 
 const RIVALS = [
     'Laravel throttle' => 'throttle',
-    'Laravel throttle, with a lease' => 'leased',
+    'Laravel throttle, with prefetch' => 'leased',
     'Symfony limiter with lock' => 'limiter',
     'Symfony lock, acquired and released' => 'lock',
 ];

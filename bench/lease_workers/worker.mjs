@@ -1,4 +1,4 @@
-// Consumes in Node: `worker.mjs URL LEASE SECONDS IN_FLIGHT`; tells how many decisions it got, and the
+// Consumes in Node: `worker.mjs URL PREFETCH SECONDS IN_FLIGHT`; tells how many decisions it got, and the
 // time. BENCH_POLICY is the policy, unless it is one that admits all.
 
 import { once } from 'node:events'
@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline'
 import { Client } from '../../bindings-node/index.mjs'
 
 const CALLS = 100
-const [url, lease, seconds, inFlight] = process.argv.slice(2)
+const [url, prefetch, seconds, inFlight] = process.argv.slice(2)
 const client = new Client(url, { timeoutMs: 5000 })
 const limiter = client.limiter('bench', process.env.BENCH_POLICY ?? '1000000000/h', {
-  lease: Number(lease) || undefined,
+  prefetch: Number(prefetch) || undefined,
 })
 for (let n = 0; n < 1_000; n++) await limiter.consume('k')
 const input = createInterface({ input: process.stdin })

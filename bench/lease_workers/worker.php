@@ -1,6 +1,6 @@
 <?php
 
-// Consumes in PHP: `worker.php URL LEASE SECONDS`; tells how many decisions it got, and the time.
+// Consumes in PHP: `worker.php URL PREFETCH SECONDS`; tells how many decisions it got, and the time.
 // BENCH_POLICY is the policy, unless it is one that admits all.
 
 declare(strict_types=1);
@@ -9,9 +9,9 @@ use Quotalock\Client;
 
 const CALLS = 100;
 
-[, $url, $lease, $seconds] = $argv;
+[, $url, $prefetch, $seconds] = $argv;
 $client = new Client($url, timeoutMs: 5000);
-$limiter = $client->limiter('bench', getenv('BENCH_POLICY') ?: '1000000000/h', lease: (int) $lease ?: null);
+$limiter = $client->limiter('bench', getenv('BENCH_POLICY') ?: '1000000000/h', prefetch: (int) $prefetch ?: null);
 for ($n = 0; $n < 1_000; $n++) {
     $limiter->consume('k');
 }

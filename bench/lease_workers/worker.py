@@ -1,4 +1,4 @@
-"""Consumes in Python: `worker.py URL LEASE SECONDS IN_FLIGHT [asyncio]`; tells how many decisions in what time.
+"""Consumes in Python: `worker.py URL PREFETCH SECONDS IN_FLIGHT [asyncio]`; tells how many decisions in what time.
 
 BENCH_POLICY is the policy, unless it is one that admits all.
 """
@@ -19,9 +19,9 @@ POLICY = os.environ.get("BENCH_POLICY", "1000000000/h")
 CALLS = 100
 
 
-def main(url: str, lease: int | None, seconds: float) -> None:
+def main(url: str, prefetch: int | None, seconds: float) -> None:
     with quotalock.Client(url, timeout=5.0) as client:
-        limiter = client.limiter("bench", POLICY, lease=lease)
+        limiter = client.limiter("bench", POLICY, prefetch=prefetch)
         for _ in range(1_000):
             limiter.consume("k")
         print("ready", flush=True)
@@ -34,9 +34,9 @@ def main(url: str, lease: int | None, seconds: float) -> None:
         print(json.dumps([calls, time.perf_counter() - begin]), flush=True)
 
 
-async def looped(url: str, lease: int | None, seconds: float, in_flight: int) -> None:
+async def looped(url: str, prefetch: int | None, seconds: float, in_flight: int) -> None:
     async with quotalock.aio.Client(url, timeout=5.0) as client:
-        limiter = client.limiter("bench", POLICY, lease=lease)
+        limiter = client.limiter("bench", POLICY, prefetch=prefetch)
         for _ in range(1_000):
             await limiter.consume("k")
         print("ready", flush=True)
@@ -56,8 +56,8 @@ async def looped(url: str, lease: int | None, seconds: float, in_flight: int) ->
 
 
 if __name__ == "__main__":
-    where, lease, seconds, in_flight = sys.argv[1:5]
+    where, prefetch, seconds, in_flight = sys.argv[1:5]
     if sys.argv[5:] == ["asyncio"]:
-        asyncio.run(looped(where, int(lease) or None, float(seconds), int(in_flight)))
+        asyncio.run(looped(where, int(prefetch) or None, float(seconds), int(in_flight)))
     else:
-        main(where, int(lease) or None, float(seconds))
+        main(where, int(prefetch) or None, float(seconds))

@@ -1,4 +1,4 @@
-// Node of `make bench-memory`: `in_process.mjs ours CALLS` prints the nanoseconds of CPU of an awaited call about a hot key.
+// Node of `make bench ONLY=memory`: `in_process.mjs ours CALLS` prints CPU nanoseconds per awaited call on a hot key.
 
 import { createRequire } from 'node:module'
 

@@ -1,6 +1,6 @@
 <?php
 
-// PHP of `make bench-memory`: `in_process.php ours CALLS` prints the nanoseconds of CPU of a call about a hot key.
+// PHP of `make bench ONLY=memory`: `in_process.php ours CALLS` prints the nanoseconds of CPU of a call about a hot key.
 
 declare(strict_types=1);
 

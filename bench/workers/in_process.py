@@ -1,4 +1,4 @@
-"""Python of `make bench-memory`: `in_process.py ours|aio|limits CALLS` prints the CPU nanoseconds of one call."""
+"""Python of `make bench ONLY=memory`: `in_process.py ours|aio|limits CALLS` prints the CPU nanoseconds of one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! A worker of `make bench-memory`: `memory ours|governor CALLS` prints the nanoseconds of CPU of a call about a hot key.
+//! A worker of `make bench ONLY=memory`: `memory ours|governor CALLS` prints CPU nanoseconds per call on a hot key.
 
 use std::num::NonZeroU32;
 

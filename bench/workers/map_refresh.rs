@@ -74,7 +74,7 @@ impl Fleet {
                     // Behind the answer, at who gave it; else at any node that works.
                     let node = if paced { primary } else { chance.next() % NODES };
                     counts[node as usize][(at.as_secs_f64() * STEPS_PER_SECOND as f64) as usize] += 1;
-                    pace.asked(now);
+                    pace.on_asked(now);
                     knows |= replaced;
                 }
             }

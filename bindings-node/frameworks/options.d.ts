@@ -19,8 +19,8 @@ export interface LimitOptions<Request extends Given> {
   readonly scope?: Key
   /** Whether the policy is enforced; true if left out. */
   readonly enforce?: boolean
-  /** How many permits are taken at once, and spent without a call: see `lease` of `client.limiter`. None if left out. */
-  readonly lease?: number
+  /** How many permits are taken at once, and spent without a call: see `prefetch` of `client.limiter`. None if left out. */
+  readonly prefetch?: number
 }
 
 /** A limit of several. */

@@ -42,7 +42,7 @@ const CLIENT_OPTIONS = [
   'onLost',
   'report',
 ]
-const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
+const LIMITER_OPTIONS = ['scope', 'enforce', 'prefetch']
 const CONSUME_ALL_OPTIONS = ['requestId', 'signal']
 const ADOPT_OPTIONS = ['renew', 'name']
 const STOCK_OPTIONS = ['scope', 'ledgerCap', 'retentionMs']
@@ -133,8 +133,8 @@ class Client {
   /** @type {Surface['limiter']} */
   limiter(name, policy, given) {
     const [named, rules] = [text('name', name), policyOf(policy)]
-    const { scope, enforce = true, lease } = options(given, LIMITER_OPTIONS)
-    const most = numberIfGiven('lease', lease)
+    const { scope, enforce = true, prefetch } = options(given, LIMITER_OPTIONS)
+    const most = numberIfGiven('prefetch', prefetch)
     const how = /** @type {const} */ ([bytesIfGiven('scope', scope), flag('enforce', enforce), most, callerOf])
     const made = construct(this.limiter, () =>
       typeof rules === 'string'
@@ -145,7 +145,7 @@ class Client {
       name: named,
       scope: scope === undefined ? null : kept('scope', scope),
       enforce: how[1],
-      lease: most ?? null,
+      prefetch: most ?? null,
     }
     const told = this.#onDecision
     return /** @type {any} */ (told === undefined ? new Limiter(made, shown) : new TellingLimiter(made, shown, told))

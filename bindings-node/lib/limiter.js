@@ -48,7 +48,7 @@ class Limiter {
 
   /**
    * @param {import('./native.js').Limiter} limiter
-   * @param {{ name: string, scope: string | Buffer | null, enforce: boolean, lease: number | null }} shown
+   * @param {{ name: string, scope: string | Buffer | null, enforce: boolean, prefetch: number | null }} shown
    */
   constructor(limiter, shown) {
     if (!(limiter instanceof native.Limiter)) {
@@ -74,8 +74,8 @@ class Limiter {
     return this.#shown.enforce
   }
 
-  get lease() {
-    return this.#shown.lease
+  get prefetch() {
+    return this.#shown.prefetch
   }
 
   /** @type {Surface['consume']} */
@@ -202,9 +202,9 @@ class Limiter {
   }
 
   [inspect.custom]() {
-    const { name, scope, enforce, lease } = this.#shown
+    const { name, scope, enforce, prefetch } = this.#shown
     const scoped = scope === null ? '' : `, scope: ${inspect(scope)}`
-    const more = `${scoped}${enforce ? '' : ', enforce: false'}${lease === null ? '' : `, lease: ${lease}`}`
+    const more = `${scoped}${enforce ? '' : ', enforce: false'}${prefetch === null ? '' : `, prefetch: ${prefetch}`}`
     return `Limiter { name: ${inspect(name)}, policy: ${inspect(this.policy)}${more} }`
   }
 }

@@ -52,7 +52,9 @@ class Lock {
       if (!Array.isArray(names)) throw refusal('names', names, 'an array of names')
       const all = names.map((name) => bytesOf('name', name))
       const most = number('permits', permits)
-      const made = construct(caller, () => native.makeLock(kind, clients, all, most, .../** @type {[any]} */ (core)))
+      const made = construct(caller, () =>
+        native.makeLock(kind, clients, all, most, wait, .../** @type {[any]} */ (core)),
+      )
       const lock = new Lock(made, Object.freeze(names.map((name) => kept('name', name))), wait, onLost)
       if (acquire) await lock.#acquireOrThrow({ signal })
       return lock

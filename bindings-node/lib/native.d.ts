@@ -130,9 +130,9 @@ export declare class Client {
   /** Closes it; true if what it held is to be given back. */
   close(): boolean
   /** Makes a limiter by a policy's text. */
-  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
+  limiterByText(name: string, policy: string, scope: Buffer | undefined | null, enforce: boolean, prefetch: number | undefined | null, place: Place): Limiter
   /** Makes a limiter by a policy's rules. */
-  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, lease: number | undefined | null, place: Place): Limiter
+  limiterByRules(name: string, rules: Array<RuleInput>, scope: Buffer | undefined | null, enforce: boolean, prefetch: number | undefined | null, place: Place): Limiter
   /** Makes a handle for the units of a sale; what is missing is as the core has it. */
   stock(name: Buffer, scope?: Buffer | undefined | null, ledgerCap?: number | undefined | null, retentionMs?: number | undefined | null): Stock
 }
@@ -299,9 +299,10 @@ export declare function limiterWarning(): string | null
 /**
  * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
  * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
- * have one permit; a holder takes `weight` of them. What is missing is as the core has it.
+ * have one permit; a holder takes `weight` of them, and waits for at most `wait_ms` unless told otherwise. What is missing
+ * is as the core has it.
  */
-export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
+export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, waitMs: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
 
 /** One thing that is counted. */
 export interface MetricAnswer {

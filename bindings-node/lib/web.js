@@ -11,7 +11,7 @@ const { withStatus } = require('./http.js')
 const { handleOf } = require('./limiter.js')
 const { generated, ownName, registerName, warn } = require('./names.js')
 
-const LIMITER_OPTIONS = ['scope', 'enforce', 'lease']
+const LIMITER_OPTIONS = ['scope', 'enforce', 'prefetch']
 const LIMIT_OPTIONS = ['key', 'cost', ...LIMITER_OPTIONS]
 const ADDRESS_OPTIONS = ['trusted', 'header', 'ipv6Prefix']
 /** Which header fields pages of other origins may read. */

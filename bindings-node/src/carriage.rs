@@ -107,7 +107,7 @@ impl Carriage {
         self.at_once.clear();
         self.collecting.clear();
         // Before their clients: these hang up.
-        self.loads.take().iter().for_each(|load| look::locked(load).leave());
+        self.loads.take().iter().for_each(|load| look::locked(load).abandon());
         let leaving = self.clients.take().into_iter().filter_map(|client| client.leave());
         driver::submit(leaving.map(|leaving| (0, leaving.erased())).collect(), &nobody);
     }
@@ -159,11 +159,8 @@ impl Carriage {
     pub fn cancel(&mut self, id: u64) {
         let sink = if self.looks.forget(id) { self.looks.sink().clone() } else { self.sink() };
         match &self.reminds {
-            Reminds::Own(own) => {
-                own.ways.borrow_mut().cancel(id, &sink);
-                own.flush_soon();
-            }
-            Reminds::Bells(_) => driver::cancel(id, &sink),
+            Reminds::Own(own) if own.cancel(id) => {}
+            _ => driver::cancel(id, &sink),
         }
     }
 
@@ -260,10 +257,7 @@ impl Carriage {
         }
         self.expect(env, count);
         match &self.reminds {
-            Reminds::Own(own) => {
-                own.ways.borrow_mut().submit(ops, sink);
-                own.flush();
-            }
+            Reminds::Own(own) => own.submit(ops),
             Reminds::Bells(_) => self.at_once.append(&mut driver::submit(ops, sink)),
         }
     }

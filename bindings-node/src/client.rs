@@ -128,11 +128,11 @@ impl Client {
         policy: String,
         scope: Option<BufferSlice>,
         enforce: bool,
-        lease: Option<f64>,
+        prefetch: Option<f64>,
         place: Place<'_>,
     ) -> Result<Limiter> {
         let policy = Policy::parse(&policy).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce, lease, &place)
+        self.limiter(&name, policy, scope, enforce, prefetch, &place)
     }
 
     /// Makes a limiter by a policy's rules.
@@ -143,12 +143,12 @@ impl Client {
         rules: Vec<RuleInput>,
         scope: Option<BufferSlice>,
         enforce: bool,
-        lease: Option<f64>,
+        prefetch: Option<f64>,
         place: Place<'_>,
     ) -> Result<Limiter> {
         let rules: quotalock::Result<Vec<quotalock::Rule>> = rules.iter().map(rule).collect();
         let policy = rules.and_then(Policy::new).map_err(thrown)?;
-        self.limiter(&name, policy, scope, enforce, lease, &place)
+        self.limiter(&name, policy, scope, enforce, prefetch, &place)
     }
 
     fn limiter(
@@ -157,11 +157,11 @@ impl Client {
         policy: Policy,
         scope: Option<BufferSlice>,
         enforce: bool,
-        lease: Option<f64>,
+        prefetch: Option<f64>,
         place: &Place<'_>,
     ) -> Result<Limiter> {
-        let lease = lease.map(|lease| unsigned("lease", lease)).transpose().map_err(thrown)?;
-        let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce, lease };
+        let prefetch = prefetch.map(|prefetch| unsigned("prefetch", prefetch)).transpose().map_err(thrown)?;
+        let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce, prefetch };
         let place = || place.call(()).ok().filter(|place| !place.is_empty());
         self.inner.limiter_at(name, policy, options, place).map(|inner| Limiter { inner }).map_err(thrown)
     }

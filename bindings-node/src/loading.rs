@@ -74,7 +74,7 @@ impl Loading {
     /// Frees the way for others.
     #[napi(catch_unwind)]
     pub fn leave(&mut self) {
-        locked(&self.core).leave();
+        locked(&self.core).abandon();
         self.step = None;
         self.ends.clear();
     }

@@ -6,12 +6,14 @@ use quotalock::LockOptions;
 
 use crate::client::Client;
 use crate::error::{Result, thrown};
+use crate::given::micros;
 use crate::lock::Lock;
 use crate::locks::{as_is, count, made, time};
 
 /// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
 /// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
-/// have one permit; a holder takes `weight` of them. What is missing is as the core has it.
+/// have one permit; a holder takes `weight` of them, and waits for at most `wait_ms` unless told otherwise. What is missing
+/// is as the core has it.
 #[allow(clippy::too_many_arguments, reason = "an object's fields take ten times as long to read")]
 #[napi(catch_unwind)]
 pub fn make_lock(
@@ -19,6 +21,7 @@ pub fn make_lock(
     clients: Vec<ClassInstance<Client>>,
     names: Vec<BufferSlice>,
     permits: f64,
+    wait_ms: f64,
     ttl_ms: Option<f64>,
     fair: Option<bool>,
     renew: Option<bool>,
@@ -30,6 +33,8 @@ pub fn make_lock(
     weight: Option<f64>,
 ) -> Result<Lock> {
     let make = || {
+        // Each acquisition is given it; a wrong one is refused here, as the other options are.
+        micros("wait", wait_ms)?;
         let mut options = LockOptions::default();
         time("ttl", ttl_ms, &mut options.ttl)?;
         as_is("fair", fair, &mut options.fair)?;

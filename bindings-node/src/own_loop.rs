@@ -1,7 +1,7 @@
 //! Calls on the loop that JavaScript runs on: its thread writes what a tick has asked for when that tick ends, and reads the
 //! answers itself.
 //!
-//! The core's [`Ways`] do the work and say what to watch. A prepare handle flushes before the loop waits (an idle handle keeps it
+//! The core's [`LoopLink`] does the work and says what to watch. A prepare handle flushes before the loop waits (an idle handle keeps it
 //! from waiting where prepare handles were called already), poll handles hear the
 //! sockets and what other threads ring for, a timer the deadlines. None of them holds the process, but the first while something
 //! is to be flushed; calls under way do that by their bell.
@@ -18,8 +18,8 @@ use std::time::Instant;
 
 use napi::bindgen_prelude::{Function, JsValue, Unknown};
 use napi::{Env, sys};
-use quotalock::driver::{Change, Interest, Ways};
-use quotalock::{Answer, Result};
+use quotalock::driver::{Change, Interest, LoopLink};
+use quotalock::{Answer, Code, Error, Op, Result};
 
 use crate::uv::{self, Handle, Loop, READABLE, Uv, WRITABLE};
 
@@ -28,8 +28,10 @@ pub struct OwnLoop {
     env: sys::napi_env,
     uv: &'static Uv,
     uv_loop: Loop,
-    /// What carries them. Not borrowed while JavaScript runs.
-    pub ways: RefCell<Ways>,
+    /// What carries them, under their numbers. Not borrowed while JavaScript runs.
+    link: RefCell<LoopLink<u64>>,
+    /// What was answered, and is not collected yet.
+    done: RefCell<Vec<(u64, Result<Answer>)>>,
     /// JavaScript's functions that collect, and that flush.
     answered: Cell<sys::napi_ref>,
     due: Cell<sys::napi_ref>,
@@ -68,13 +70,15 @@ impl OwnLoop {
         if status != sys::Status::napi_ok || uv_loop.is_null() {
             return None;
         }
-        let ways = Ways::new().ok()?;
-        let wake_fd = ways.wake_fd();
+        let link = LoopLink::new(|_| true).ok()?;
+        link.follow_clients();
+        let wake_fd = link.wake_fd();
         let this = Rc::new(OwnLoop {
             env,
             uv,
             uv_loop: uv_loop.cast(),
-            ways: RefCell::new(ways),
+            link: RefCell::new(link),
+            done: RefCell::default(),
             answered: Cell::new(reference(env, answered)),
             due: Cell::new(reference(env, due)),
             prepare: Cell::new(null_mut()),
@@ -151,35 +155,51 @@ impl OwnLoop {
         }
     }
 
-    /// Writes what was submitted. What was answered lies in `ways`.
+    /// Takes calls under numbers of the caller's, and writes them. What was answered at once is to be collected.
+    pub fn submit(self: &Rc<OwnLoop>, calls: Vec<(u64, Op<Answer>)>) {
+        let mut link = self.link.borrow_mut();
+        calls.into_iter().for_each(|(id, op)| link.submit(op, id));
+        drop(link);
+        self.flush();
+    }
+
+    /// Takes back a call, which is still answered, and soon; false if it is not on this loop.
+    pub fn cancel(&self, id: u64) -> bool {
+        let is_here = self.link.borrow_mut().cancel(|each| *each == id).is_some();
+        if is_here {
+            let given_up = Error::new(Code::Closed, "the caller gave up the call");
+            self.done.borrow_mut().push((id, Err(given_up)));
+            self.flush_soon();
+        }
+        is_here
+    }
+
+    /// Writes what was submitted. What was answered is to be collected.
     pub fn flush(self: &Rc<OwnLoop>) {
         if self.has_ended.get() {
             return;
         }
-        let interest = self.ways.borrow_mut().flush();
+        let interest = self.link.borrow_mut().flush();
         self.watch(interest);
     }
 
-    /// What was answered here since the last time. Calls that were held until the thread had answered go on soon.
+    /// What was answered since the last time.
     pub fn take_done(&self) -> Vec<(u64, Result<Answer>)> {
-        let mut ways = self.ways.borrow_mut();
-        if ways.holds() {
-            self.flush_soon();
-        }
-        ways.take_done()
+        let mut done = self.done.take();
+        done.append(&mut self.link.borrow_mut().take_done());
+        done
     }
 
-    /// Does something with the ways. Then JavaScript collects what was answered.
-    fn work(self: &Rc<OwnLoop>, how: impl FnOnce(&mut Ways) -> Interest) {
+    /// Does something with the link. Then JavaScript collects what was answered.
+    fn work(self: &Rc<OwnLoop>, how: impl FnOnce(&mut LoopLink<u64>) -> Interest) {
         if self.has_ended.get() {
             return;
         }
-        let (interest, has_done) = {
-            let mut ways = self.ways.borrow_mut();
-            (how(&mut ways), ways.has_done())
-        };
+        let interest = how(&mut self.link.borrow_mut());
         self.watch(interest);
-        if has_done {
+        let done = self.take_done();
+        if !done.is_empty() {
+            self.done.replace(done);
             self.call(self.answered.get());
         }
     }
@@ -260,9 +280,9 @@ impl OwnLoop {
         if self.has_ended.replace(true) {
             return;
         }
-        let mut ways = self.ways.borrow_mut();
-        ways.flush();
-        ways.leave();
+        let mut link = self.link.borrow_mut();
+        link.flush();
+        link.leave();
         let sockets = self.sockets.take().into_iter().map(|socket| socket.handle);
         let own = [&self.prepare, &self.idle, &self.timer, &self.wake].map(|handle| handle.replace(null_mut()));
         sockets.chain(own).for_each(|handle| self.close(handle));
@@ -302,7 +322,7 @@ extern "C" fn on_prepare(handle: Handle) {
         if this.is_due.replace(false) {
             this.call(this.due.get());
         }
-        this.work(Ways::flush);
+        this.work(LoopLink::flush);
     });
 }
 
@@ -312,19 +332,19 @@ extern "C" fn on_socket(handle: Handle, _: c_int, _: c_int) {
     with(handle, |this| {
         let descriptor = this.sockets.borrow().iter().find(|socket| socket.handle == handle).map(|s| s.descriptor);
         if let Some(descriptor) = descriptor {
-            this.work(|ways| ways.turn_ready(descriptor));
+            this.work(|link| link.turn_ready(descriptor));
         }
     });
 }
 
 extern "C" fn on_wake(handle: Handle, _: c_int, _: c_int) {
-    with(handle, |this| this.work(Ways::wake));
+    with(handle, |this| this.work(LoopLink::wake));
 }
 
 extern "C" fn on_timer(handle: Handle) {
     with(handle, |this| {
         this.rings_at.set(None);
-        this.work(Ways::turn);
+        this.work(LoopLink::turn);
     });
 }
 

@@ -32,7 +32,7 @@ impl Questions {
     /// The question, if there is one.
     #[napi(catch_unwind)]
     pub fn take(&self) -> Option<Question> {
-        self.questions.take().map(|open| Question { open: Some(open) })
+        self.questions.take_question().map(|open| Question { open: Some(open) })
     }
 }
 

@@ -90,11 +90,11 @@ with_lock_makers!(
             policy: PolicyArgument,
             scope: Maybe<Key>,
             enforce: Flag,
-            lease: Maybe<Int>,
+            prefetch: Maybe<Int>,
         ) -> Outcome<ZBox<ZendClassObject<Limiter>>> {
             let (name, scope, enforce) = (name.utf8(1, "name")?, scope.bytes(3)?, enforce.get(4)?);
-            let lease = lease.0.map(|lease| lease.unsigned(5, "lease")).transpose()?;
-            let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce, lease };
+            let prefetch = prefetch.0.map(|prefetch| prefetch.unsigned(5, "prefetch")).transpose()?;
+            let options = LimiterOptions { scope: scope.map(Cow::into_owned), enforce, prefetch };
             let shared = self.0.shared()?;
             let limiter = shared.limiters.limiter_at(&name, &policy.text(2)?, options, advice::place)?;
             let (limiter, warning) = (Limiter::object(limiter, self.0.clone()), shared.limiters.warning());

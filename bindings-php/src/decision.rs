@@ -14,7 +14,6 @@ use quotalock::{ALGORITHMS, CombinedDecision, Decision, RuleDecision, Source};
 use crate::http;
 use crate::property::{self, Type, bool, int, maybe, milliseconds};
 use crate::record::{Field, Method, Record, Recorded, Shown, list, table};
-use crate::spare;
 
 const DECISION_FIELDS: [Field<Decision>; 11] = [
     ("name", Type::Text, |d| property::text(&*d.name)),
@@ -50,23 +49,11 @@ impl Recorded for Decision {
 
 #[inline(always)]
 fn decision<const GIVEN: usize>(given: [Zval; GIVEN], decision: &Decision) -> ZBox<ZendObject> {
-    let mut object = DECISION.object(given, &DECISION_FIELDS, decision);
-    object.handlers = spare::handlers();
-    object
+    DECISION.object(given, &DECISION_FIELDS, decision)
 }
 
-#[inline(always)]
 fn rules(of: &Decision) -> Zval {
-    let rules = &of.rules[..];
-    let kept = if let [rule] = rules { spare::take().map(|spare| (rule, spare)) } else { None };
-    property::array(match kept {
-        Some((rule, spare)) => {
-            // SAFETY: the lists that are kept are of decisions, which have such objects in them, and nobody has this one.
-            unsafe { RULE_DECISION.rewrite(spare.object(), &RULE_DECISION_FIELDS, rule) };
-            spare.into_list()
-        }
-        None => table(rules, Recorded::shown),
-    })
+    property::array(table(&of.rules, Recorded::shown))
 }
 
 /// The PHP object of what a limiter decided, and whether it decided anything.

@@ -23,7 +23,7 @@ pub unsafe extern "C" fn print(_module: *mut ModuleEntry) {
         SharedBy::Own => format!("{in_use} of {slots}, of this process alone: the system gave no shared memory"),
         _ => "off".into(),
     };
-    let counters = match quotalock::metrics::place() {
+    let counters = match quotalock::metrics::shared_by() {
         SharedBy::Forks => "counted by the workers together",
         SharedBy::File => "counted together by all who name the file",
         _ => "off",

@@ -40,7 +40,6 @@ mod reservation;
 mod rule;
 mod seen;
 mod settings;
-mod spare;
 mod stock;
 mod stock_answer;
 mod stock_pairs;

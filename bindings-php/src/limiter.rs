@@ -23,7 +23,7 @@ pub const PROPERTIES: &[Property] = &[
     ("policy", Type::Text),
     ("scope", Type::MaybeText),
     ("enforce", Type::Bool),
-    ("lease", Type::MaybeInt),
+    ("prefetch", Type::MaybeInt),
 ];
 
 const SPENT: &str = "spent";
@@ -47,7 +47,7 @@ impl Limiter {
             property::text(limiter.policy().to_string()),
             limiter.scope().map_or_else(Zval::null, property::text),
             property::bool(limiter.enforce()),
-            property::maybe(limiter.lease(), property::int),
+            property::maybe(limiter.prefetch(), property::int),
         ];
         let mut object = ZendClassObject::new(Limiter { limiter, handle, name });
         property::fill(&mut object.std, 0, properties);

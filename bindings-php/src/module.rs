@@ -4,7 +4,7 @@ use ext_php_rs::prelude::*;
 
 use crate::{
     address, cache, class, client, decision, exception, function, held, hook, info, ini, inspection, limiter, lock,
-    metrics, once, password, reservation, rule, seen, spare, stock, stock_answer, testing,
+    metrics, once, password, reservation, rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -36,11 +36,6 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
     }
 }
 
-extern "C" fn start_up_request(_kind: i32, _module: i32) -> i32 {
-    spare::open();
-    0
-}
-
 /// Releases what the request holds, also after `exit`, a fatal error or the end of its time.
 extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     // A panic must not get into the engine, and there is nobody left to throw at.
@@ -48,7 +43,6 @@ extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
         held::give_back_all();
         password::forget_all();
         hook::forget_all();
-        spare::close();
     });
     0
 }
@@ -66,7 +60,6 @@ pub fn get_module(module: ModuleBuilder) -> ModuleBuilder {
         .name("ratelimit")
         .startup_function(start_up)
         .shutdown_function(shut_down)
-        .request_startup_function(start_up_request)
         .request_shutdown_function(shut_down_request)
         .info_function(info::print);
     let functions = function::entries().into_iter().chain([address::entry()]).chain(metrics::entries());

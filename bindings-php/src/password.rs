@@ -35,7 +35,7 @@ impl Teller {
     /// The question, if there is one, and the function that answers it.
     fn asked(&self) -> Option<(PasswordQuestion, Zval)> {
         let function = self.function.try_borrow().ok()?.as_ref()?.shallow_clone();
-        Some((self.questions.take()?, function))
+        Some((self.questions.take_question()?, function))
     }
 }
 

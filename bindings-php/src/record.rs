@@ -77,21 +77,6 @@ impl<T: Recorded> Record<T> {
         Ok(())
     }
 
-    /// Writes the properties of an object of this class anew.
-    ///
-    /// # Safety
-    /// The object must be of this class, and nobody may have it.
-    #[inline(always)]
-    pub unsafe fn rewrite(&self, object: *mut ZendObject, fields: &[Field<T>], of: &T) {
-        // SAFETY: as in `object`; what a slot held is dropped.
-        unsafe {
-            let slots = (*object).properties_table.as_mut_ptr();
-            for (at, (_, _, value)) in fields.iter().enumerate() {
-                *slots.add(at) = value(of);
-            }
-        }
-    }
-
     /// The PHP object of it; the values of its first properties may be `given`. Where `fields` is known to the compiler, it
     /// writes each value where it belongs.
     #[inline(always)]

@@ -37,8 +37,8 @@ impl Limiter {
 #[pymethods]
 impl Client {
     /// Makes a limiter: a name, part of its Redis keys, and a policy; its keys share a slot with others of their `scope`; it takes up to
-    /// `lease` permits at once.
-    #[pyo3(signature = (name, policy, scope = None, enforce = true, lease = None))]
+    /// `prefetch` permits at once.
+    #[pyo3(signature = (name, policy, scope = None, enforce = true, prefetch = None))]
     fn limiter(
         &self,
         py: Python<'_>,
@@ -46,11 +46,11 @@ impl Client {
         policy: &Bound<'_, PyAny>,
         scope: Maybe<'_, '_>,
         enforce: bool,
-        lease: Maybe<'_, '_>,
+        prefetch: Maybe<'_, '_>,
     ) -> PyResult<Limiter> {
         let octets = scope.map(|scope| octets("scope", scope.as_borrowed())).transpose()?;
-        let lease = lease.map(|lease| whole("lease", lease.as_borrowed())).transpose()?;
-        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce, lease };
+        let prefetch = prefetch.map(|prefetch| whole("prefetch", prefetch.as_borrowed())).transpose()?;
+        let options = LimiterOptions { scope: octets.map(<[u8]>::to_vec), enforce, prefetch };
         let limiter = self.core().limiter_at(name.0, self::policy(policy)?, options, || advice::place(py));
         let limiter = limiter.map_err(|error| raised(py, &error))?;
         let scope = scope.map(|scope| scope.clone().unbind());
@@ -110,8 +110,8 @@ impl Limiter {
 
     /// How many permits it takes at once at most; None if each call asks.
     #[getter]
-    fn lease(&self) -> Option<u64> {
-        self.core.lease()
+    fn prefetch(&self) -> Option<u64> {
+        self.core.prefetch()
     }
 
     /// The user was warned of the limiters of its name.

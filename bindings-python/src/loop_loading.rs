@@ -57,7 +57,7 @@ impl Loading {
 
     /// Frees the way for others, from whichever thread, without a loop.
     fn _leave(&self) {
-        lock(&self.core).leave();
+        lock(&self.core).abandon();
         drop(lock(&self.step).take());
     }
 }

@@ -75,7 +75,7 @@ impl Password {
     /// Has the running loop answer the question, if there is one.
     pub fn answer_on_loop(&self, py: Python<'_>) -> PyResult<()> {
         static ASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let Some(question) = self.questions.take() else { return Ok(()) };
+        let Some(question) = self.questions.take_question() else { return Ok(()) };
         let question = Bound::new(py, Question { open: Mutex::new(Some(question)) })?;
         call(ASK.import(py, "quotalock.aio._password", "ask")?, [self.teller.function.bind(py), &question]).map(drop)
     }
@@ -111,7 +111,7 @@ pub fn answer_here(py: Python<'_>) -> Option<PyErr> {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         let mine = all.iter().filter_map(|(teller, questions)| Some((teller.upgrade()?, questions)));
         let mine = mine.filter(|(teller, _)| !teller.is_on_loops.load(Ordering::Relaxed));
-        mine.filter_map(|(teller, questions)| Some((questions.take()?, teller))).collect()
+        mine.filter_map(|(teller, questions)| Some((questions.take_question()?, teller))).collect()
     };
     let mut ends = None;
     for (question, teller) in open {

@@ -60,6 +60,8 @@ pub struct RuleExplained {
     pub never_binds_beside: Option<usize>,
     #[serde(skip)]
     times: (u64, u64),
+    #[serde(skip)]
+    has_edges: bool,
 }
 
 impl Explained {
@@ -71,7 +73,7 @@ impl Explained {
         let rules = policy.rules();
         let explained: Vec<RuleExplained> = (0..rules.len()).map(|at| RuleExplained::of(rules, at)).collect();
         // By products: the smaller of two rates. What can never bind does not.
-        let rate = |at: usize| (long_run(&rules[at]), u128::from(rules[at].period()));
+        let rate = |at: usize| (rules[at].long_run(), u128::from(rules[at].period()));
         let is_less = |a: usize, b: usize| {
             let (((above, below), period), ((other, under), other_period)) = (rate(a), rate(b));
             above * under * other_period < other * below * period
@@ -91,80 +93,6 @@ impl Explained {
     }
 }
 
-/// How much a rule admits of constant pressure in a period, as a fraction.
-fn long_run(rule: &Rule) -> (u128, u128) {
-    let limit = u128::from(rule.limit());
-    match (rule.algorithm().name(), limit) {
-        // While the window before counts, the last unit is not free; of one unit it is free in every second period.
-        ("sliding-window", 1) => (1, 2),
-        ("sliding-window", _) => (limit - 1, 1),
-        _ => (limit, 1),
-    }
-}
-
-/// The most that a rule admits in any stretch of so many microseconds, without its last instant.
-fn most(rule: &Rule, stretch: u64) -> u128 {
-    let (limit, period) = (u128::from(rule.limit()), u128::from(rule.period()));
-    let stretch = u128::from(stretch);
-    let touched = stretch.div_ceil(period);
-    match rule.algorithm().name() {
-        "sliding-log" => limit * touched,
-        // The window that is open at its beginning was opened by a call before.
-        "fixed-window" => limit * touched + limit - 1,
-        "sliding-window" if stretch <= period => (limit + limit * (stretch - 1) / period).min(2 * limit - 1),
-        "token-bucket" => u128::from(rule.capacity()) + limit * (stretch - 1) / period,
-        // Edges of the calendar: one more window than a stretch is long.
-        _ => limit * (touched + 1),
-    }
-}
-
-/// The most that a rule admits within a moment, the two sides of an edge included.
-fn in_a_moment(rule: &Rule) -> u64 {
-    match rule.algorithm().name() {
-        "fixed-window" => 2 * rule.limit() - 1,
-        "calendar-window" => 2 * rule.limit(),
-        _ => rule.capacity(),
-    }
-    .min(u64::try_from(most(rule, rule.period())).unwrap_or(u64::MAX))
-}
-
-/// The longest wait of a call of cost 1, in microseconds.
-fn longest_wait(rule: &Rule) -> u64 {
-    match rule.algorithm().name() {
-        "sliding-window" => rule.period() + rule.period().div_ceil(rule.limit()),
-        "token-bucket" => rule.period().div_ceil(rule.limit()),
-        _ => rule.period(),
-    }
-}
-
-/// Whether all that `first` admits is admitted by `rule` too, as far as that can be proved.
-fn admits_all_of(rule: &Rule, first: &Rule) -> bool {
-    if rule == first {
-        return true;
-    }
-    let is_slower =
-        u128::from(first.limit()) * u128::from(rule.period()) <= u128::from(rule.limit()) * u128::from(first.period());
-    let (limit, capacity) = (u128::from(rule.limit()), u128::from(rule.capacity()));
-    match rule.algorithm().name() {
-        // It counts what lies in one stretch of a period.
-        "fixed-window" | "calendar-window" | "sliding-log" => most(first, rule.period()) <= limit,
-        // It counts no more than all that lies in two.
-        "sliding-window" => most(first, 2 * rule.period()) <= limit,
-        // What is there at once, and what comes in the long run.
-        "token-bucket" => is_slower && burst(first) <= capacity,
-        _ => false,
-    }
-}
-
-/// The smallest capacity of a bucket of the same rate that admits all that a rule admits.
-fn burst(rule: &Rule) -> u128 {
-    match rule.algorithm().name() {
-        "token-bucket" => rule.capacity().into(),
-        "sliding-log" => rule.limit().into(),
-        _ => 2 * u128::from(rule.limit()),
-    }
-}
-
 /// The bytes of a new key's value, and those of full logs at most.
 fn sizes(policy: &Policy) -> Result<(u64, u64), Error> {
     // Each call has a memory of its own.
@@ -177,7 +105,7 @@ fn sizes(policy: &Policy) -> Result<(u64, u64), Error> {
     limiter.consume(b"k", 1)?.run()?;
     let stored = testing::get(&client, &limiter.redis_key(b"k")?).run()?;
     let whole = stored.map_or(0, |stored| stored.value.len() as u64);
-    let logs = policy.rules().iter().filter(|rule| rule.algorithm().name() == "sliding-log").map(Rule::limit).max();
+    let logs = policy.rules().iter().filter(|rule| rule.algorithm().has_log()).map(Rule::limit).max();
     // A new log has room for 9 entries; one of n has room for n and a half as many more, and 16.
     Ok(match logs {
         None => (whole, 0),
@@ -189,12 +117,12 @@ impl RuleExplained {
     fn of(rules: &[Rule], at: usize) -> RuleExplained {
         let rule = &rules[at];
         let narrow = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
-        let others = rules.iter().map(|other| most(other, rule.period())).min().unwrap_or(0);
-        let (above, below) = long_run(rule);
+        let others = rules.iter().map(|other| other.most_within(rule.period())).min().unwrap_or(0);
+        let (above, below) = rule.long_run();
         // Of two that admit the same, the later one is of no use.
         let is_tighter = |other: &usize| {
             let (first, rule) = (&rules[*other], rule);
-            *other != at && admits_all_of(rule, first) && (*other < at || !admits_all_of(first, rule))
+            *other != at && rule.admits_all_of(first) && (*other < at || !first.admits_all_of(rule))
         };
         RuleExplained {
             rule: rule.to_string(),
@@ -203,35 +131,27 @@ impl RuleExplained {
             period: rule.period() as f64 / 1e6,
             capacity: rule.capacity(),
             words: words(rule),
-            most_in_a_period: narrow(most(rule, rule.period())),
+            most_in_a_period: narrow(rule.most_within(rule.period())),
             most_with_the_others: narrow(others),
-            most_in_a_moment: in_a_moment(rule),
-            most_in_a_moment_with_the_others: rules.iter().map(in_a_moment).min().unwrap_or(0),
+            most_in_a_moment: rule.most_in_a_moment(),
+            most_in_a_moment_with_the_others: rules.iter().map(Rule::most_in_a_moment).min().unwrap_or(0),
             long_run: above as f64 / below as f64,
-            longest_wait: longest_wait(rule) as f64 / 1e6,
+            longest_wait: rule.longest_wait() as f64 / 1e6,
             never_binds_beside: (0..rules.len()).find(is_tighter),
-            times: (rule.period(), longest_wait(rule)),
+            times: (rule.period(), rule.longest_wait()),
+            has_edges: rule.has_edges(),
         }
     }
 }
 
 fn words(rule: &Rule) -> String {
-    let (limit, period) = (count(rule.limit()), span(rule.period()));
-    match rule.algorithm().name() {
-        "fixed-window" => format!("Admits {limit} in a window of {period}, which the first admitted call opens."),
-        "calendar-window" => format!("Admits {limit} in each {period} of the clock, in UTC."),
-        "sliding-window" => format!(
-            "Admits {limit} in {period}, by an estimate: what the current window of the clock has, and of the one before the share \
-             that still lies in the last {period}."
-        ),
-        "sliding-log" => format!("Admits {limit} in any {period}, wherever it begins: it remembers each admission."),
-        "token-bucket" => format!(
-            "A bucket of {} that fills with {limit} in {period}, one in {}.",
-            counted(rule.capacity(), "token"),
-            span(rule.period().div_ceil(rule.limit()))
-        ),
-        other => format!("Admits {limit} in {period}, as {other} counts."),
-    }
+    let numbers = [
+        ("{limit}", count(rule.limit())),
+        ("{period}", span(rule.period())),
+        ("{tokens}", counted(rule.capacity(), "token")),
+        ("{step}", span(rule.period().div_ceil(rule.limit()))),
+    ];
+    numbers.iter().fold(rule.words().to_owned(), |text, (name, number)| text.replace(name, number))
 }
 
 impl fmt::Display for Explained {
@@ -273,10 +193,7 @@ impl RuleExplained {
             true => writeln!(f, "; with the other rules {}.", count(self.most_with_the_others))?,
             false => writeln!(f, ".")?,
         }
-        let edge = match self.algorithm {
-            "fixed-window" | "calendar-window" => ", around the edge of two windows",
-            _ => "",
-        };
+        let edge = if self.has_edges { ", around the edge of two windows" } else { "" };
         write!(f, "  Most in a moment: {}{edge}", count(self.most_in_a_moment))?;
         match self.most_in_a_moment_with_the_others < self.most_in_a_moment {
             true => writeln!(f, "; with the other rules {}.", count(self.most_in_a_moment_with_the_others))?,
@@ -295,7 +212,7 @@ impl RuleExplained {
 mod tests {
     use quotalock::{ALGORITHMS, Policy, Replay, Rule};
 
-    use super::{Explained, admits_all_of};
+    use super::Explained;
 
     fn explained(text: &str) -> Explained {
         Explained::of(&Policy::parse(text).unwrap()).unwrap()
@@ -391,7 +308,7 @@ mod tests {
                 let algorithm = ALGORITHMS[chance(5) as usize];
                 let rule =
                     Rule::new(algorithm, 1 + chance(12), [1_000, 2_000, 3_000, 10_000][chance(4) as usize]).unwrap();
-                if algorithm.name() == "token-bucket" { rule.with_capacity(1 + chance(12)).unwrap() } else { rule }
+                if algorithm.has_capacity() { rule.with_capacity(1 + chance(12)).unwrap() } else { rule }
             };
             let rules = [rule(), rule()];
             let policy = Policy::new(rules).unwrap();
@@ -399,7 +316,7 @@ mod tests {
             let left = told.rules.iter().zip(rules).filter(|(told, _)| told.never_binds_beside.is_none());
             let left = Policy::new(left.map(|(_, rule)| rule).collect::<Vec<_>>()).unwrap();
             useless += policy.rules().len() - left.rules().len();
-            assert!(rules.iter().any(|rule| !rules.iter().all(|other| other != rule && admits_all_of(rule, other))));
+            assert!(rules.iter().any(|rule| !rules.iter().all(|other| other != rule && rule.admits_all_of(other))));
             let (mut all, mut fewer, mut now) = (Replay::new(policy), Replay::new(left), 1_700_000_000_000_000);
             let mut admitted: Vec<u64> = Vec::new();
             for _ in 0..120 {

@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::session::exchange::Exchange;
 
 impl Client {
-    /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
+    /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::prefetch`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
     /// leaves its place; what is not [reported](crate::reports) yet is. That takes one timeout of the client at most, after which what could not be given back ends with its
     /// ttl. Then the connections are closed. Later calls answer `closed`, and what was held is lost; closing twice does nothing.
     pub fn close(&self) {
@@ -51,14 +51,14 @@ impl Closing {
         let session = client.session.end().then(|| client.session.clone());
         // A child of a fork has an engine of its own, which holds nothing of its parent's.
         let engine = session.as_ref().and_then(|session| session.engine_if_made());
-        let mut held = engine.map(|engine| engine.holdings.take::<HeldLock>()).unwrap_or_default();
+        let mut held = engine.map(|engine| engine.holdings.take_all::<HeldLock>()).unwrap_or_default();
         held.retain(|held| is_chosen(held));
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
         let unspent = session.as_ref().zip(engine);
         let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.steady_time())).unwrap_or_default();
-        let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take());
+        let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take_report());
         Closing { session, held, unspent, report }
     }
 
@@ -122,6 +122,6 @@ mod tests {
         }
         let holdings = &client.session.engine().holdings;
         assert!(holdings.count() < 200);
-        assert_eq!(holdings.take::<HeldLock>().len(), 1);
+        assert_eq!(holdings.take_all::<HeldLock>().len(), 1);
     }
 }

@@ -1,13 +1,11 @@
 //! Drivers for bindings: the same calls on a loop that the binding's language owns.
 //!
-//! * [`LoopLink`] for asyncio: non-blocking sockets that the running loop watches; no thread at work. What only the
+//! * [`LoopLink`] for asyncio and Node: non-blocking sockets that the running loop watches; no thread at work. What only the
 //!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
 //! * [`Loading`] for all: what to do for a `get`, step by step, down to the call of its caller's function.
 //! * [`submit`]: many calls go out in one batch to the process' thread, and come back to a [`Sink`] in one.
-//! * [`Ways`] for Node: a few calls go over a [`LoopLink`], many to the process' thread.
 
 mod watched;
-mod ways;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -25,14 +23,13 @@ use crate::reactor::{partings, thread};
 use crate::redis::link::closed;
 use crate::redis::links::Links;
 use crate::session::call::Call;
-use crate::session::exchange::{self, Exchange};
+use crate::session::exchange;
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::cache::{LoadCall, LoadStep, Loading, Value};
 pub use crate::call::sink::Sink;
 pub use crate::limiter::may_know;
 pub use watched::Change;
-pub use ways::Ways;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
@@ -109,8 +106,6 @@ pub struct LoopLink<T> {
     numbers: u64,
     /// Those that were answered at once, or ended by closing.
     ended: Vec<(T, Result<Answer>)>,
-    /// The clients that have ended since they were asked for.
-    parted: Vec<u64>,
 }
 
 impl<T> LoopLink<T> {
@@ -135,7 +130,6 @@ impl<T> LoopLink<T> {
             expected: HashMap::new(),
             numbers: 0,
             ended: Vec::new(),
-            parted: Vec::new(),
         })
     }
 
@@ -156,23 +150,15 @@ impl<T> LoopLink<T> {
     /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.
     pub fn submit(&mut self, op: Op<Answer>, tag: T) {
         match op.into_call() {
-            Call::One(mut exchange) => {
-                let step = exchange.start();
-                self.submit_started(step, exchange, tag);
-            }
+            Call::One(mut exchange) => match exchange.start() {
+                exchange::Step::Done(answer) => self.ended.push((tag, answer)),
+                step => self.links_of(exchange.session().engine().number).submit(step, exchange, tag),
+            },
             call @ Call::Several(_) => {
                 let number = self.expect(tag);
                 // What blocks has a thread of its own, and answers like the process' thread.
                 self.sink().complete(thread::submit(vec![(number, call)], &self.sink()));
             }
-        }
-    }
-
-    /// Takes a call that was started, and what its start said.
-    fn submit_started(&mut self, step: exchange::Step, exchange: Exchange, tag: T) {
-        match step {
-            exchange::Step::Done(answer) => self.ended.push((tag, answer)),
-            step => self.links_of(exchange.session().engine().number).submit(step, exchange, tag),
         }
     }
 
@@ -227,7 +213,6 @@ impl<T> LoopLink<T> {
         let ended = std::mem::take(&mut *self.inbox.ended.lock().unwrap_or_else(PoisonError::into_inner));
         for client in ended {
             self.part(client);
-            self.parted.push(client);
         }
         self.turn()
     }
@@ -283,11 +268,6 @@ impl<T> LoopLink<T> {
     /// Whether any call is under way.
     pub fn is_busy(&self) -> bool {
         self.links().any(Links::is_busy)
-    }
-
-    /// The clients that have ended since the last time.
-    fn take_parted(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.parted)
     }
 
     /// Hangs up for a client; its calls under way end with `closed`.

@@ -54,17 +54,17 @@ impl<T> OpKind<T> {
 
 impl<T: AnswerValue> Op<T> {
     pub(crate) fn new(client: &Client, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
-        Op::made(Call::One(Exchange::new(client.session.clone(), operation, wait)))
+        Op::from_call(Call::One(Exchange::new(client.session.clone(), operation, wait)))
     }
 
     /// As [`new`](Op::new), for who has no client but its session.
     pub(crate) fn of(session: &Arc<Session>, operation: Box<dyn Operation>) -> Op<T> {
-        Op::made(Call::One(Exchange::new(session.clone(), operation, None)))
+        Op::from_call(Call::One(Exchange::new(session.clone(), operation, None)))
     }
 
     /// A call that blocks in its own way.
     pub(crate) fn task(task: impl FnOnce() -> Result<Answer> + Send + 'static) -> Op<T> {
-        Op::made(Call::Several(Box::new(task)))
+        Op::from_call(Call::Several(Box::new(task)))
     }
 
     /// A call that may not be needed.
@@ -72,13 +72,13 @@ impl<T: AnswerValue> Op<T> {
         Op { asked: OpKind::Unsure(unsure) }
     }
 
-    fn made(call: Call) -> Op<T> {
+    fn from_call(call: Call) -> Op<T> {
         Op { asked: OpKind::Call(call, PhantomData) }
     }
 
     /// Forgets the type of the answer, for drivers that carry any.
     pub fn erased(self) -> Op<Answer> {
-        Op::made(self.asked.into_call())
+        Op::from_call(self.asked.into_call())
     }
 
     /// Makes the call on this thread and waits for the answer, within the client's timeout.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use quotalock::testing::lease::{self, Acquire, ExtendLease, ForceRelease, Inspect, QueueMode, Release};
-use quotalock::testing::single_flight::{self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, LookProgress};
+use quotalock::testing::single_flight::{
+    self, Claim, Fail, Feature, Fill, Invalidate, LoadCounters, Look, LookProgress,
+};
 use quotalock::testing::{self, TestValueKind};
 use quotalock::{AnswerValue, Client, Code, Limiter, Op, Options, Policy, Result, Unsettled};
 

@@ -3,13 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use quotalock::testing::wire::{self, Learned, Place};
+use quotalock::testing::wire::{self, Learned, TestHostPort};
 
 const SLOTS: usize = 16_384;
 const PASSWORD: &str = "s3cr3tPW";
 
 /// Whether a place is of those that were told of, or the one that told; `.0` are all bytes.
-fn was_told(told: &[u8], (host, port): &Place) -> bool {
+fn was_told(told: &[u8], (host, port): &TestHostPort) -> bool {
     let has = |part: &str| part.is_empty() || told.windows(part.len()).any(|bytes| bytes == part.as_bytes());
     // A number may have a sign or zeros before it.
     (host == "seed.test" || has(host)) && *port > 0 && has(&port.to_string())

@@ -186,6 +186,6 @@ def loads_by_hand(server: Server, readers: int, lock_ms: int) -> int:
 
 
 def shown(gets: list[Record]) -> str:
-    """What `make bench-cache` measures, beside a round trip."""
+    """What `make bench ONLY=cache` measures, beside a round trip."""
     stale = sorted((each["done_ns"] - each["invoke_ns"]) / 1e6 for each in gets if each.get("value") == "old")
     return f"stale value: p50 {median(stale):.2f} ms, at last {stale[-1]:.2f} ms of {len(stale)}"

@@ -98,11 +98,11 @@ def _opened(rule: Rule, number: int, records: list[dict[str, Any]]) -> list[tupl
 
 
 def _check_bucket(bucket: tuple[int, int, int], records: list[dict[str, Any]], where: str, report: Report) -> None:
-    """At most the capacity, and what is filled in the time and in the life of a lease."""
+    """At most the capacity, and what is filled in the time and in the life of a prefetch."""
     limit, period_ms, capacity = bucket
-    lease = records[0]["lease"]
+    prefetch = records[0]["prefetch"]
     period = period_ms * MS
-    life = min(SECOND, lease * period // limit)
+    life = min(SECOND, prefetch * period // limit)
     admitted = sorted((r["invoke_ns"], r["ok_ns"], r["cost"]) for r in records if r["result"]["allowed"])
     # Of all stretches from one call to another the one with the most above the rate, each as long as it may have been.
     most = total = latest = 0

@@ -15,7 +15,7 @@ own; PHP has one lane). The operations:
   `look`, the properties of the handle that are read after it; `announce`, to read and tell them before it as well.
 * `lock.adopt`, and of the other kinds of locks: `adopt` of the client, whose handle is that of this `name` and these
   `options` from then on.
-* `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`, maybe `lease`) for
+* `load`: consumes at random what `mix` offers (a list of `limiter`, `policy`, `key`, `costs`, maybe `prefetch`) for
   `seconds` or a number of `calls`, `in_flight` at once (sync Python: threads; PHP: always one), pausing `pause_us` on
   average between calls. It ends before its time when its file is removed. What has `once` in the mix is called with a
   request id, again and again until it is answered. Writes every call and its answer to `path`, a JSON line each. It is

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 import figures
 import pytest
 import readmes
+import tomllib
 from needs import ROOT
 from servers import Server
 from test_guide import PROGRAMS, anchors, run
@@ -117,18 +119,49 @@ def test_a_late_write_changes_no_row(number: int) -> None:
     assert database.execute("SELECT price, fence FROM stock").fetchall() == [(20, 7)]
 
 
+MAKEFILE = (ROOT / "Makefile").read_text()
+# The variable that picks a part of a target: `make test SUITE=php` makes test-php.
+PICKS = {
+    "build": "PART",
+    "lint": "PART",
+    "test": "SUITE",
+    "test-long": "SUITE",
+    "bench": "ONLY",
+    "docs": "ONLY",
+    "soak": "ONLY",
+}
+
+
+def unknown(words: list[str]) -> set[str]:
+    """What a `make` command asks for in vain: targets that `make help` does not list, variables that nothing reads."""
+    documented = set(re.findall(r"^([a-z-]+):.* ## ", MAKEFILE, re.MULTILINE))
+    made = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    settings = dict(word.split("=", 1) for word in words if "=" in word)
+    targets = {word for word in words if "=" not in word}
+    picked = {f"{target}-{settings[PICKS[target]]}" for target in targets if PICKS.get(target) in settings}
+    read = set(re.findall(r"\$\(([A-Z_]+)\)", MAKEFILE))
+    return (targets - documented) | (picked - made) | (settings.keys() - read)
+
+
 def test_each_command_is_one(server: Server) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for document in DOCUMENTS:
-        assert set(re.findall(r"`make ([a-z-]+)", document.read_text())) <= targets, name(document)
+        for command in re.findall(r"`make ([^`]+)`", document.read_text()):
+            assert unknown(shlex.split(command)) == set(), name(document)
     for document, _, _, code in (block for block in BLOCKS if not block[2]):
         # A line that is set in goes on with the one before.
         for line in code.replace("\n  ", " ").splitlines():
-            words = line.split(" # ")[0].split()
+            written = line.split(" # ")[0]
+            words = written.split()
             if words[0] == "make":
-                assert targets.issuperset(words[1:]), name(document)
+                assert unknown(shlex.split(written)[1:]) == set(), name(document)
             else:
                 assert server.command(*words) == "OK", name(document)
+
+
+def test_a_command_that_is_none_is_seen() -> None:
+    assert unknown(["test", "SUITE=php", "ONLY=LocksTest"]) == set()
+    assert unknown(["test-php", "SUITE=php"]) == {"test-php"}
+    assert unknown(["bench", "ONLY=nothing", "NONE=1"]) == {"bench-nothing", "NONE"}
 
 
 def test_each_code_has_its_part_and_each_message_is_one() -> None:
@@ -162,3 +195,33 @@ def test_what_it_points_to_is_there(document: Path) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target.read_text()), link + anchor
+
+
+def places(text: str) -> list[str]:
+    """The paths that a pattern such as `core/src/{lock,cache}/*.rs` stands for, with its stars."""
+    before, brace, behind = text.partition("{")
+    if not brace:
+        return [text]
+    choices, _, after = behind.partition("}")
+    return [path for choice in choices.split(",") for path in places(before + choice + after)]
+
+
+def test_each_place_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| (`.+`.*?) \| ?([\d, ]*) ?\|$", text, re.MULTILINE)
+    assert len(rows) > 90
+    for question, where, decisions in rows:
+        for place in (place for pattern in re.findall(r"`([\w./*{},-]+)`", where) for place in places(pattern)):
+            assert any(ROOT.glob(place)) or any(ROOT.glob(f"core/src/{place}")), (question, place)
+        for number in re.findall(r"\d+", decisions):
+            assert any(ROOT.glob(f"docs/adr/{int(number):04}-*.md")), (question, number)
+
+
+def test_each_dependency_has_its_reason() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`([^`\n]+)`", text[text.index("## Dependencies of the core") :]))
+    for manifest in (*ROOT.glob("*/Cargo.toml"), ROOT / "tests/rust/Cargo.toml"):
+        made_of = tomllib.loads(manifest.read_text())
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            missing = made_of.get(kind, {}).keys() - named - {"quotalock"}
+            assert missing == set(), manifest.relative_to(ROOT)

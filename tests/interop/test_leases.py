@@ -23,8 +23,8 @@ POLICIES = {
     "bucket": ("token-bucket 100/1000ms capacity 40", 30),
 }
 MIX = [
-    {"limiter": name, "policy": policy, "lease": lease, "key": key, "costs": [1, 1, 1, 2, 7]}
-    for name, (policy, lease) in POLICIES.items()
+    {"limiter": name, "policy": policy, "prefetch": prefetch, "key": key, "costs": [1, 1, 1, 2, 7]}
+    for name, (policy, prefetch) in POLICIES.items()
     for key in KEYS
 ]
 
@@ -66,7 +66,7 @@ def record(policy: str, source: str, at_ms: int, cost: int) -> dict[str, Any]:
     rules = [{"reset_after_ms": 500 - (at_ms - 1_000) % 500}]
     result = {"allowed": True, "source": source, "rules": rules}
     invoke = at_ms * 1_000_000
-    call = {"limiter": "n", "policy": policy, "key": "00", "lease": 50, "cost": cost}
+    call = {"limiter": "n", "policy": policy, "key": "00", "prefetch": 50, "cost": cost}
     return {**call, "invoke_ns": invoke, "ok_ns": invoke + 1_000, "result": result}
 
 
@@ -75,7 +75,7 @@ def test_the_checker_sees_one_too_many(policy: str) -> None:
     wall = WallClock()
     # As if the wall clock began with the monotonic one.
     wall.low = wall.high = 0
-    # All of one window, the last of it spent from a lease; a bucket of 50 has 50 more of 200 a second and of 250 ms.
+    # All of one window, the last of it spent from a prefetch; a bucket of 50 has 50 more of 200 a second and of 250 ms.
     history = [record(policy, "redis", 1_000, 50), record(policy, "lease", 1_003, 50)]
     assert check(history, wall).problems == []
     assert check([*history, record(policy, "lease", 1_004, 2)], wall).problems != []

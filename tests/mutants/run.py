@@ -5,7 +5,7 @@ copies of the tracked files, so a stopped run leaves nothing broken.
 
 `run.py WORD ...` plants those whose description or file has one of the words, `run.py --find` only looks for the code
 that they would change. `JOBS=1` takes one at a time. Packages for frameworks are tested with what
-`make test-frameworks` fetches.
+`make test SUITE=frameworks` fetches.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Copy:
         (path / "node_modules/quotalock").symlink_to(path / "bindings-node")
         for name in ("ioredis", "@sinonjs"):
             (path / "node_modules" / name).symlink_to(ROOT / "bindings-node/node_modules" / name)
-        # What `make test-frameworks` fetches.
+        # What `make test SUITE=frameworks` fetches.
         (path / "target").mkdir(exist_ok=True)
         fetched = path / "target/frameworks"
         fetched.unlink(missing_ok=True)

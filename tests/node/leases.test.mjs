@@ -17,26 +17,26 @@ function counted(/** @type {Decision[]} */ decisions) {
   return [admitted.length, admitted.filter(({ source }) => source === 'lease').length]
 }
 
-test('a limiter shows its lease and refuses what cannot be', () => {
+test('a limiter shows its prefetch and refuses what cannot be', () => {
   const own = client('memory://')
-  assert.equal(own.limiter('n', '100/s').lease, null)
-  const leased = own.limiter('n', '100/s', { lease: 100 })
-  assert.equal(leased.lease, 100)
-  assert.match(inspect(leased), /, lease: 100 }$/)
-  for (const [policy, lease] of /** @type {const} */ ([
+  assert.equal(own.limiter('n', '100/s').prefetch, null)
+  const leased = own.limiter('n', '100/s', { prefetch: 100 })
+  assert.equal(leased.prefetch, 100)
+  assert.match(inspect(leased), /, prefetch: 100 }$/)
+  for (const [policy, prefetch] of /** @type {const} */ ([
     ['100/s', 101],
     ['100/s', 1],
     ['100/s', 1.5],
     ['sliding-log 100/s', 10],
     ['sliding-window 100/s', 10],
   ]))
-    assert.throws(() => own.limiter('n', policy, { lease }), InvalidArgumentError)
+    assert.throws(() => own.limiter('n', policy, { prefetch }), InvalidArgumentError)
 })
 
 for (const [name, url] of Object.entries(servers())) {
   test(`one after the other few calls ask ${name}`, async () => {
     const own = client(url)
-    const limiter = own.limiter('n', '1000/h', { lease: 100 })
+    const limiter = own.limiter('n', '1000/h', { prefetch: 100 })
     const decisions = []
     for (let number = 1; number <= 1001; number++) decisions.push(await limiter.consume('k'))
     const [admitted, here] = counted(decisions)
@@ -49,7 +49,7 @@ for (const [name, url] of Object.entries(servers())) {
 
   test(`100 in flight share what one has taken of ${name}`, async () => {
     const own = client(url)
-    const limiter = own.limiter('n', '5000/h', { lease: 1000 })
+    const limiter = own.limiter('n', '5000/h', { prefetch: 1000 })
     const caller = async () => {
       const decisions = []
       for (let number = 0; number < 100; number++) decisions.push(await limiter.consume('k'))
@@ -68,7 +68,7 @@ for (const [name, url] of Object.entries(servers())) {
     const [first, second] = [client(url), client(url)]
     const prefix = { prefix: `${first.prefix}-shared`, timeoutMs: 10_000 }
     const [one, other] = [new Client(url, prefix), new Client(url, prefix)]
-    const limiter = one.limiter('n', '100/h', { lease: 100 })
+    const limiter = one.limiter('n', '100/h', { prefetch: 100 })
     for (let number = 0; number < 20; number++) await limiter.consume('k')
     await one.close()
     assert.equal((await other.limiter('n', '100/h').peek('k')).remaining, 80)

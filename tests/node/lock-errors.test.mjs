@@ -34,6 +34,11 @@ test('numbers that cannot be', async () => {
   await rejected(own.lock('n', { replicasAck: -1 }), BAD, 'replicas_ack')
   await rejected(own.lock('n', { replicasAck: 2 ** 32 }), BAD, 'replicas_ack', '2^32 - 1')
   await rejected(own.lock('n', { replicasAck: 1, ackTimeoutMs: 0 }), BAD, 'ack_timeout')
+  // Also where the option is not needed yet.
+  await rejected(own.lock('n', { ackTimeoutMs: 0 }), BAD, 'ack_timeout')
+  for (const waitMs of [-1, 36_500 * 86_400_000 + 1]) {
+    await rejected(own.lock('n', { waitMs, acquire: false }), BAD, 'wait')
+  }
   await rejected(own.lock('n', { label: 'x'.repeat(129) }), BAD, 'label')
   for (const permits of [0, -1, 0.5, Number.NaN, 2 ** 31]) await rejected(own.semaphore('n', permits), BAD, 'permits')
   for (const weight of [0, -1, 4, 1.5]) await rejected(own.semaphore('n', 3, { weight }), BAD, 'weight')

@@ -36,7 +36,7 @@ const ONLY = process.env.QUOTALOCK_TEST_ONLY
 /** The servers by name. A missing one is a failure, not a skip. @returns {Record<string, string>} */
 export function servers() {
   const given = process.env.QUOTALOCK_TEST_SERVERS
-  assert.ok(given, 'QUOTALOCK_TEST_SERVERS is missing: run through `make test-node` or tests/harness/with_servers.py')
+  assert.ok(given, 'QUOTALOCK_TEST_SERVERS is missing: run `make test SUITE=node` or tests/harness/with_servers.py')
   const found = JSON.parse(given)
   assert.deepEqual(Object.keys(found).sort(), ONLY ? [ONLY] : ['redis-6.2', 'redis-7.0', 'valkey-9.1'])
   return found

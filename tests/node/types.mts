@@ -31,7 +31,7 @@ const checkout = client.limiter('checkout', rules)
 const trial = plain.limiter('login', rules[0] ?? '5/minute', { scope: new Uint8Array([1]), enforce: false })
 same<typeof trial.scope, string | Buffer | null>(true)
 same<typeof trial.enforce, boolean>(true)
-same<typeof trial.lease, number | null>(true)
+same<typeof trial.prefetch, number | null>(true)
 
 const { signal } = new AbortController()
 const decision = await checkout.consume('user:42', { cost: 2, signal })

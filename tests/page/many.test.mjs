@@ -13,7 +13,7 @@ const KEYS = 100_000
 const ELEMENTS = 2_500
 /** No task may keep the page from answering for longer. In time of the processor: others may use the machine too. */
 const LONGEST_S = 0.2
-/** `make soak-page`: for how long the day of traffic is played. */
+/** `make soak ONLY=page`: for how long the day of traffic is played. */
 const SOAK_MS = 60_000 * Number(process.env.QUOTALOCK_PAGE_SOAK ?? 0)
 
 /** @typedef {import('playwright-core').Page} Page */

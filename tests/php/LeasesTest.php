@@ -13,14 +13,14 @@ final class LeasesTest extends TestCase
     public function testALimiterShowsItsLeaseAndRefusesWhatCannotBe(): void
     {
         $client = new Client('memory://');
-        self::assertNull($client->limiter('n', '100/s')->lease);
-        self::assertSame(100, $client->limiter('n', '100/s', lease: 100)->lease);
-        foreach ([['100/s', 101], ['100/s', 1], ['100/s', -1], ['sliding-log 100/s', 9]] as [$policy, $lease]) {
+        self::assertNull($client->limiter('n', '100/s')->prefetch);
+        self::assertSame(100, $client->limiter('n', '100/s', prefetch: 100)->prefetch);
+        foreach ([['100/s', 101], ['100/s', 1], ['100/s', -1], ['sliding-log 100/s', 9]] as [$policy, $prefetch]) {
             try {
-                $client->limiter('n', $policy, lease: $lease);
-                self::fail("a lease of $lease for $policy was taken");
+                $client->limiter('n', $policy, prefetch: $prefetch);
+                self::fail("a prefetch of $prefetch for $policy was taken");
             } catch (InvalidArgumentException $refused) {
-                self::assertStringContainsString('lease', $refused->getMessage());
+                self::assertStringContainsString('prefetch', $refused->getMessage());
             }
         }
     }
@@ -30,7 +30,7 @@ final class LeasesTest extends TestCase
     {
         $prefix = 'lease-' . bin2hex(random_bytes(6));
         [$first, $second] = [new Client($url, $prefix), new Client($url, $prefix, timeoutMs: 501)];
-        $limiter = $first->limiter('n', '1000/h', lease: 100);
+        $limiter = $first->limiter('n', '1000/h', prefetch: 100);
         $sources = [];
         for ($number = 1; $number <= 900; $number++) {
             $decision = $limiter->consume('k');

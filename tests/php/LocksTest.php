@@ -326,7 +326,7 @@ final class LocksTest extends TestCase
                 'token_above' => fn () => $client->lock('n', tokenAbove: -1),
                 'label is not UTF-8' => fn () => $client->lock('n', label: "\xff"),
                 'replicas_ack' => fn () => $client->lock('n', replicasAck: 2 ** 32),
-                'ack_timeout' => fn () => $client->lock('n', replicasAck: 1, ackTimeoutMs: 0),
+                'ack_timeout' => fn () => $client->lock('n', ackTimeoutMs: 0),
                 '0 lock names' => fn () => $client->lockAll([]),
                 'named twice' => fn () => $client->lockAll(['a', 'a']),
                 'names[1] is null' => fn () => $client->lockAll(['a', null]),

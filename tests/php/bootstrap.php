@@ -26,7 +26,7 @@ spl_autoload_register(function (string $class): void {
 require __DIR__ . '/lib/functions.php';
 
 if (!extension_loaded('ratelimit')) {
-    fwrite(STDERR, "The extension is not loaded: run `make test-php`.\n");
+    fwrite(STDERR, "The extension is not loaded: run `make test SUITE=php`.\n");
     exit(2);
 }
 // Without servers no test could run: this ends the run with a message.

@@ -18,7 +18,7 @@ ONLY = os.environ.get("QUOTALOCK_TEST_ONLY")
 
 def _servers() -> dict[str, str]:
     if "QUOTALOCK_TEST_SERVERS" not in os.environ:
-        raise pytest.UsageError("QUOTALOCK_TEST_SERVERS is missing: run 'make test-python', or the harness yourself")
+        raise pytest.UsageError("QUOTALOCK_TEST_SERVERS is missing: run 'make test SUITE=python', or the harness")
     servers: dict[str, str] = json.loads(os.environ["QUOTALOCK_TEST_SERVERS"])
     if missing := ({ONLY} if ONLY else {"redis-7.0", "redis-6.2", "valkey-9.1"}) - servers.keys():
         raise pytest.UsageError(f"missing among the servers: {', '.join(sorted(missing))}")

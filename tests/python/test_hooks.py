@@ -103,7 +103,7 @@ def test_decisions_without_redis_are_told(surface: Surface, url: str, prefix: st
         client = surface.module.Client(
             url, prefix=prefix, on_decision=lambda decision, key: told.append((decision, key)), **options
         )
-        limiter = client.limiter("checkout", "2/hour", lease=options.pop("lease", None))
+        limiter = client.limiter("checkout", "2/hour", prefetch=options.pop("prefetch", None))
         for _ in range(4):
             surface.call(limiter.consume, "a")
         surface.call(client.close)

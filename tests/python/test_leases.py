@@ -38,10 +38,10 @@ def spend(limiter: quotalock.Limiter, calls: int) -> Counter[tuple[str, bool]]:
 
 def test_a_limiter_says_its_lease_and_refuses_what_cannot_be() -> None:
     client = quotalock.Client("memory://")
-    assert client.limiter("n", "100/s").lease is None
-    assert client.limiter("n", "100/s", lease=100).lease == 100
-    assert aio.Client("memory://").limiter("n", "100/s", lease=7).lease == 7
-    for policy, lease, says in [
+    assert client.limiter("n", "100/s").prefetch is None
+    assert client.limiter("n", "100/s", prefetch=100).prefetch == 100
+    assert aio.Client("memory://").limiter("n", "100/s", prefetch=7).prefetch == 7
+    for policy, prefetch, says in [
         ("100/s", 101, "at most 100"),
         ("100/s", 1, "at least 2"),
         ("100/s", -1, "negative"),
@@ -49,15 +49,15 @@ def test_a_limiter_says_its_lease_and_refuses_what_cannot_be() -> None:
         ("sliding-window 100/s", 10, "sliding-window"),
     ]:
         with pytest.raises(quotalock.InvalidArgument, match=says):
-            client.limiter("n", policy, lease=lease)
+            client.limiter("n", policy, prefetch=prefetch)
     for wrong in (1.5, "10", True):
         with pytest.raises(quotalock.InvalidArgument):
-            client.limiter("n", "100/s", lease=wrong)  # type: ignore[arg-type]
+            client.limiter("n", "100/s", prefetch=wrong)  # type: ignore[arg-type]
 
 
 def test_most_calls_ask_nobody(server: Server) -> None:
     with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
-        limiter = client.limiter("n", "100000/h", lease=100)
+        limiter = client.limiter("n", "100000/h", prefetch=100)
         before = server.called().get("evalsha", 0)
         found = spend(limiter, 5_000)
         assert found["lease", True] > 4_900
@@ -68,7 +68,7 @@ def test_most_calls_ask_nobody(server: Server) -> None:
 
 def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
     client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
-    limiter = client.limiter("n", "100/h", lease=100)
+    limiter = client.limiter("n", "100/h", prefetch=100)
     # 1, 2, 4, 8, 16 and then 32, of which 31 are here.
     assert spend(limiter, 32) == {("redis", True): 6, ("lease", True): 26}
 
@@ -84,7 +84,7 @@ def test_a_child_of_a_fork_spends_nothing_of_its_parent(server: Server) -> None:
 
 def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -> None:
     client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
-    limiter = client.limiter("n", "500/h", lease=50)
+    limiter = client.limiter("n", "500/h", prefetch=50)
     ahead = sum(limiter.consume("k").allowed for _ in range(40))
     reading, writing = os.pipe()
 
@@ -104,7 +104,7 @@ def test_in_all_no_more_than_the_limit_is_admitted_after_forks(server: Server) -
 
 def test_a_killed_holder_only_loses(server: Server) -> None:
     with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
-        limiter = client.limiter("n", "100/h", lease=100)
+        limiter = client.limiter("n", "100/h", prefetch=100)
 
         def work() -> None:
             spend(limiter, 20)
@@ -118,14 +118,14 @@ def test_a_killed_holder_only_loses(server: Server) -> None:
 
 def test_closing_gives_back(server: Server) -> None:
     client = quotalock.Client(server.url, deny_cache_max=0, timeout=10.0)
-    spend(client.limiter("n", "100/h", lease=100), 20)
+    spend(client.limiter("n", "100/h", prefetch=100), 20)
     client.close()
     with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as other:
         assert other.limiter("n", "100/h").peek("k").remaining == 80
 
     async def closed() -> None:
         async with aio.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
-            limiter = client.limiter("a", "100/h", lease=100)
+            limiter = client.limiter("a", "100/h", prefetch=100)
             for _ in range(20):
                 await limiter.consume("k")
 
@@ -139,7 +139,7 @@ def test_what_was_taken_is_spent_while_redis_is_away() -> None:
         Server("redis-7.0") as server,
         quotalock.Client(server.url, deny_cache_max=0, timeout=0.5, on_error="open") as client,
     ):
-        limiter = client.limiter("n", "1000/h", lease=100)
+        limiter = client.limiter("n", "1000/h", prefetch=100)
         spend(limiter, 32)
         server.stop()
         # 31 are here.
@@ -151,7 +151,7 @@ def test_what_stands_in_is_charged_for_the_call_alone() -> None:
         Server("redis-7.0") as server,
         quotalock.Client(server.url, deny_cache_max=0, timeout=0.5, on_error="local") as client,
     ):
-        limiter = client.limiter("n", "100/h", lease=50)
+        limiter = client.limiter("n", "100/h", prefetch=50)
         spend(limiter, 15)
         server.stop()
         # Redis has counted 15 of the 100, all of which were spent.
@@ -161,7 +161,7 @@ def test_what_stands_in_is_charged_for_the_call_alone() -> None:
 def test_a_hundred_in_flight_on_a_loop(server: Server) -> None:
     async def main() -> Counter[tuple[str, bool]]:
         async with aio.Client(server.url, deny_cache_max=0, timeout=10.0) as client:
-            limiter = client.limiter("n", "5000/h", lease=1_000)
+            limiter = client.limiter("n", "5000/h", prefetch=1_000)
 
             async def caller() -> list[quotalock.Decision]:
                 return [await limiter.consume("k") for _ in range(100)]
@@ -181,7 +181,7 @@ def test_a_hundred_in_flight_on_a_loop(server: Server) -> None:
 
 def test_a_hundred_threads(server: Server) -> None:
     with quotalock.Client(server.url, deny_cache_max=0, timeout=10.0) as client, ThreadPoolExecutor(100) as pool:
-        limiter = client.limiter("n", "5000/h", lease=1_000)
+        limiter = client.limiter("n", "5000/h", prefetch=1_000)
         found = sum(pool.map(lambda _: spend(limiter, 100), range(100)), Counter[tuple[str, bool]]())
         # What the last take brought when the others had ended.
         found += spend(limiter, 1_000)
@@ -196,7 +196,7 @@ def test_a_stepped_clock_of_the_server_prolongs_nothing(seconds: int) -> None:
         Server("redis-7.0", prefix=clock.prefix) as server,
         quotalock.Client(server.url, deny_cache_max=0) as client,
     ):
-        limiter = client.limiter("n", "100/2s", lease=100)
+        limiter = client.limiter("n", "100/2s", prefetch=100)
         spend(limiter, 1)
         opened = time.monotonic()
         # 31 are here.

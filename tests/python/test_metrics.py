@@ -43,14 +43,14 @@ except quotalock.RateLimited:
     pass
 [call(tried.consume("k")) for _ in range(3)]
 call(n.peek("k")), call(n.consume("k", 0)), call(n.refund("k", 1)), call(n.reset("k"))
-ahead = client.limiter("ahead", "100/hour", lease=10)
+ahead = client.limiter("ahead", "100/hour", prefetch=10)
 [call(ahead.consume("k")) for _ in range(10)]
 call(client.consume_all([(n, "a", 1), (tried, "k", 1)]))
 call(client.close())
 """
     counts = counted(beginning + script, url, prefix)
     all_decisions = decisions(counts)
-    # How many are taken at once is the lease's own affair.
+    # How many are taken at once is the prefetch's own affair.
     asked, spent = (all_decisions.pop(("ahead", "allowed", source)) for source in ("redis", "lease"))
     assert asked + spent == 10
     assert spent >= 5

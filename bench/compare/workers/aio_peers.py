@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from operator import attrgetter
 from typing import Any
 
-from compare.workers.common import ARTICLE, DAY, LEASE, Calls, Task
+from compare.workers.common import ARTICLE, DAY, PREFETCH, Calls, Task
 
 # Who opens a thousand connections at once waits for some of them.
 PATIENT: dict[str, Any] = {"socket_connect_timeout": 60, "socket_timeout": 60}
@@ -16,8 +16,8 @@ async def quotalock(task: Task) -> Calls:
     from quotalock import aio
 
     client = aio.Client(task.url, prefix=task.prefix, timeout=5.0)
-    lease = min(LEASE, task.limit) if task.client == "quotalock-lease" else None
-    return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
+    prefetch = min(PREFETCH, task.limit) if task.client == "quotalock-lease" else None
+    return client.limiter("compare", f"{task.limit}/day", prefetch=prefetch).consume, attrgetter("allowed")
 
 
 async def redis_asyncio(task: Task) -> Calls:

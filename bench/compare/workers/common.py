@@ -19,8 +19,8 @@ from typing import Any
 ARTICLE = Path(__file__).with_name("article.lua").read_text()
 CHECKED = "checked"
 DAY = 86_400
-# So many permits are taken at a time by those who lease.
-LEASE = 100
+# So many permits are taken at a time by those who prefetch.
+PREFETCH = 100
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ const HOME = new URL('../../../target/peers/node/', import.meta.url)
 const load = createRequire(HOME)
 const ARTICLE = readFileSync(new URL('article.lua', import.meta.url), 'utf8')
 const DAY = 86_400
-/** So many permits are taken at a time by those who lease. */
-const LEASE = 100
+/** So many permits are taken at a time by those who prefetch. */
+const PREFETCH = 100
 
 const url = (/** @type {Task} */ task) => `redis://127.0.0.1:${task.port}`
 const ruled = (/** @type {Task} */ task) =>
@@ -30,7 +30,7 @@ async function quotalock(task) {
   const { Client } = await import('quotalock')
   const address = task.client === 'quotalock-memory' ? 'memory://' : url(task)
   const limiter = new Client(address, { prefix: task.prefix, timeoutMs: 5000 }).limiter('compare', ruled(task), {
-    lease: task.client === 'quotalock-lease' ? Math.min(LEASE, task.limit) : undefined,
+    prefetch: task.client === 'quotalock-lease' ? Math.min(PREFETCH, task.limit) : undefined,
   })
   return { call: (key) => limiter.consume(key), judge: (decision) => decision.allowed }
 }

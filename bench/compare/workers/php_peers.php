@@ -29,8 +29,8 @@ use Symfony\Component\RateLimiter\Storage\InMemoryStorage;
 
 const ARTICLE = __DIR__ . '/article.lua';
 const DAY = 86_400;
-/** So many permits are taken at a time by those who lease. */
-const LEASE = 100;
+/** So many permits are taken at a time by those who prefetch. */
+const PREFETCH = 100;
 const FRAMEWORKS = 'laravel-10 symfony-6.4 psr-cache-3 psr-log-3 psr-simple-cache-3';
 
 /** What to call; see common.py. */
@@ -90,8 +90,8 @@ function laravel_redis(Task $task): RedisManager
 
 function quotalock(Task $task): \Closure
 {
-    $lease = $task->client === 'quotalock-lease' ? min(LEASE, $task->limit) : null;
-    $limiter = client($task)->limiter('compare', "$task->limit/day", lease: $lease);
+    $prefetch = $task->client === 'quotalock-lease' ? min(PREFETCH, $task->limit) : null;
+    $limiter = client($task)->limiter('compare', "$task->limit/day", prefetch: $prefetch);
     return fn (string $key): bool => $limiter->consume($key)->allowed;
 }
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from time import time_ns
 from typing import Any
 
-from compare.workers.common import ARTICLE, DAY, LEASE, Calls, Task
+from compare.workers.common import ARTICLE, DAY, PREFETCH, Calls, Task
 
 
 def quotalock(task: Task) -> Calls:
@@ -20,8 +20,8 @@ def quotalock(task: Task) -> Calls:
 
     url = "memory://" if task.client == "quotalock-memory" else task.url
     client = quotalock.Client(url, prefix=task.prefix, timeout=5.0)
-    lease = min(LEASE, task.limit) if task.client == "quotalock-lease" else None
-    return client.limiter("compare", f"{task.limit}/day", lease=lease).consume, attrgetter("allowed")
+    prefetch = min(PREFETCH, task.limit) if task.client == "quotalock-lease" else None
+    return client.limiter("compare", f"{task.limit}/day", prefetch=prefetch).consume, attrgetter("allowed")
 
 
 def redis_py(task: Task) -> Calls:

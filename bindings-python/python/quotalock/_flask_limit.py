@@ -29,13 +29,13 @@ class Limit:
     override_defaults: bool = True
     cost: int | Callable[[], int] = 1
     scope: str | None = None
-    lease: int | None = None
+    prefetch: int | None = None
     # The Limiter that it belongs to: an application may have two.
     owner: Any = None
     site: Site = field(default_factory=site)
 
     def __post_init__(self) -> None:
-        self.fixed = None if callable(self.given) else checked_policy(self.given, self.where, self.lease)
+        self.fixed = None if callable(self.given) else checked_policy(self.given, self.where, self.prefetch)
         given_name(self.scope, f"{self.where}: scope")
         checked_function(self.key_func, "key_func", self.where)
         checked_function(self.exempt_when, "exempt_when", self.where)
@@ -78,7 +78,7 @@ class Limit:
         if self.fixed is not None:
             return self.fixed
         assert callable(self.given)
-        return checked_policy(self.given(), name_of(self.given), self.lease)
+        return checked_policy(self.given(), name_of(self.given), self.prefetch)
 
     def price(self) -> int:
         """What the current request counts."""

@@ -150,7 +150,7 @@ class Client:
         policy: str | Rule | Iterable[Rule],
         scope: str | bytes | None = None,
         enforce: bool = True,
-        lease: int | None = None,
+        prefetch: int | None = None,
     ) -> Limiter:
         """Makes a limiter.
 
@@ -162,12 +162,12 @@ class Client:
         * `enforce`: whether the policy is enforced (default: True). If not, every call passes, and
           `Decision.would_deny` shows which would have been denied; those were charged nothing. Use it to try a policy
           on real traffic.
-        * `lease`: how many permits are taken from Redis at once at most, to be spent in this process without a call: 2
-          to the smallest capacity of the policy. Sliding windows and logs refuse a lease (default: None, each call asks
+        * `prefetch`: how many permits are taken from Redis at once at most, to be spent in this process without a call:
+          2 to the smallest capacity of the policy. Sliding windows and logs refuse it (default: None, each call asks
           Redis).
 
-        Raises `InvalidArgument` for an empty or too long name or scope, and an invalid lease; `InvalidPolicy` for an
-        invalid policy.
+        Raises `InvalidArgument` for an empty or too long name or scope, and an invalid `prefetch`; `InvalidPolicy` for
+        an invalid policy.
         """
 
     def consume_all(
@@ -491,7 +491,7 @@ class Limiter:
         """Whether the policy is enforced."""
 
     @property
-    def lease(self) -> int | None:
+    def prefetch(self) -> int | None:
         """How many permits it takes from Redis at once at most; None if each call asks."""
 
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
@@ -624,7 +624,7 @@ class Decision:
 
     @property
     def source(self) -> _Source:
-        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
         what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
         """
 
@@ -691,7 +691,7 @@ class CombinedDecision:
 
     @property
     def source(self) -> _Source:
-        """The source of the answer: `redis`, `memory`, `lease` (permits taken before), `deny-cache` (this process, by
+        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
         what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
         """
 

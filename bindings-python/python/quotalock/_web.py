@@ -22,20 +22,20 @@ Client = TypeVar("Client", _native.Client, aio.Client)
 _nowhere = _native.Client("memory://quotalock-looks-at-policies")
 
 
-def checked_policy(policy: object, where: str, lease: int | None = None) -> str:
-    """A policy as text, several joined; raises what is wrong with it or its lease, and where it stands."""
+def checked_policy(policy: object, where: str, prefetch: int | None = None) -> str:
+    """A policy as text, several joined; raises what is wrong with it or its prefetch, and where it stands."""
     texts = [policy] if isinstance(policy, str) else policy
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise InvalidArgument(f'{where}: a limit is a text such as "10/minute;100/hour", or a list of them: {policy!r}')
     try:
-        return _parsed(";".join(texts), lease)
+        return _parsed(";".join(texts), prefetch)
     except ValueError as error:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _parse(policy: str, lease: int | None) -> str:
+def _parse(policy: str, prefetch: int | None) -> str:
     """A policy as the core writes it."""
-    return _nowhere.limiter("policy", policy, lease=lease).policy
+    return _nowhere.limiter("policy", policy, prefetch=prefetch).policy
 
 
 _parsed: Callable[[str, int | None], str] = lru_cache(maxsize=1024)(_parse)
@@ -71,7 +71,7 @@ _LIMITERS = 4096
 
 
 class Limiters:
-    """The limiters of a client, made once for each name, policy and lease, and kept.
+    """The limiters of a client, made once for each name, policy and prefetch, and kept.
 
     There is room for 4,096. A program that asks for more is warned once; then the one that was not used for longest
     makes room, and is made again when it is needed. What it counts is not in here.
@@ -81,7 +81,7 @@ class Limiters:
         warned = False
 
         @lru_cache(maxsize=_LIMITERS)
-        def made(name: str, policy: str, lease: int | None = None) -> Any:  # noqa: ANN401
+        def made(name: str, policy: str, prefetch: int | None = None) -> Any:  # noqa: ANN401
             nonlocal warned
             if not warned and made.cache_info().currsize >= _LIMITERS:
                 warned = True
@@ -90,7 +90,7 @@ class Limiters:
                     "they are made again each time. Give the limit a fixed name, and put what users send into the key",
                     stacklevel=3,
                 )
-            return packaged(client.limiter(name, policy, scope, enforce, lease))
+            return packaged(client.limiter(name, policy, scope, enforce, prefetch))
 
         self.get = made
 
@@ -102,7 +102,7 @@ class Charge(NamedTuple):
     policy: str
     key: Whom
     cost: int = 1
-    lease: int | None = None
+    prefetch: int | None = None
 
 
 Limit = TypeVar("Limit")
@@ -127,7 +127,7 @@ def combined(charges: Iterable[tuple[Charge, Limit]]) -> list[Combined[Limit]]:
             continue
         if there.charge.policy != charge.policy:
             rules = ";".join(dict.fromkeys([*there.charge.policy.split(";"), *charge.policy.split(";")]))
-            there.charge = there.charge._replace(policy=rules, lease=None)
+            there.charge = there.charge._replace(policy=rules, prefetch=None)
         there.charge = there.charge._replace(cost=max(there.charge.cost, charge.cost))
         there.limits.append(limit)
     return list(found.values())

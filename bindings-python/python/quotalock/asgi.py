@@ -36,7 +36,7 @@ class RateLimitMiddleware:
     makes a key of the scope, and may be awaited (default: the client's address, which `trusted_proxies` may report in
     `forwarded_header`). `exempt` says of a scope that it is not limited. `name` is that of the limiter (default: a
     generated one, of the application, its mount, the kind of key and the policy). A request that passes limits of one
-    name twice is charged once. `lease` is how many permits it takes from Redis at once at most. With `websockets`
+    name twice is charged once. `prefetch` is how many permits it takes from Redis at once at most. With `websockets`
     handshakes are limited too. With `expose_headers` scripts of other origins may read the header fields.
     """
 
@@ -49,7 +49,7 @@ class RateLimitMiddleware:
         key: Callable[[Any], Key | Awaitable[Key]] | None = None,
         name: str | None = None,
         cost: int = 1,
-        lease: int | None = None,
+        prefetch: int | None = None,
         exempt: Callable[[Any], bool] | None = None,
         trusted_proxies: Iterable[str] = (),
         forwarded_header: str = "X-Forwarded-For",
@@ -58,9 +58,9 @@ class RateLimitMiddleware:
         expose_headers: bool = False,
     ) -> None:
         self._app = app
-        self._policy = checked_policy(policy, "RateLimitMiddleware", lease)
+        self._policy = checked_policy(policy, "RateLimitMiddleware", prefetch)
         self._client = checked_client(client, Client, "RateLimitMiddleware")
-        self._lease = lease
+        self._prefetch = prefetch
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._key = checked_function(key, "key", "RateLimitMiddleware")
         self._cost = checked_cost(cost, "RateLimitMiddleware")
@@ -123,7 +123,7 @@ class RateLimitMiddleware:
             )
         limiter = self._limiters.get(name)
         if limiter is None:
-            limiter = self._limiters[name] = packaged(self._client.limiter(name, self._policy, lease=self._lease))
+            limiter = self._limiters[name] = packaged(self._client.limiter(name, self._policy, prefetch=self._prefetch))
         return limiter
 
 

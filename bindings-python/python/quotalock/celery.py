@@ -46,7 +46,7 @@ def rate_limited(
     key: Callable[..., Key] | None = None,
     name: str | None = None,
     cost: int = 1,
-    lease: int | None = None,
+    prefetch: int | None = None,
     jitter: float = 1.0,
     client: Client | None = None,
 ) -> Callable[[Function], Function]:
@@ -54,14 +54,14 @@ def rate_limited(
 
     A task that has to wait goes back to the queue, with the same id, for as long as the decision says and up to
     `jitter` seconds more; that counts as no retry, and no worker waits. `key` gets the task's arguments. Limiters of
-    one `name` share what they count (default: a generated one, of the task, the kind of key and the policy). `lease` is
-    how many permits a worker takes from Redis at once at most. `client` is a `quotalock.Client` (default: that of the
-    environment).
+    one `name` share what they count (default: a generated one, of the task, the kind of key and the policy).
+    `prefetch` is how many permits a worker takes from Redis at once at most. `client` is a `quotalock.Client` (default:
+    that of the environment).
 
     Raises `RateLimited` where there is no queue: in a direct call, with `task_always_eager`, and for a cost that the
     policy never admits.
     """
-    policy = checked_policy(policy, "rate_limited", lease)
+    policy = checked_policy(policy, "rate_limited", prefetch)
     checked_function(key, "key", "rate_limited")
     checked_cost(cost, "rate_limited")
     client = checked_client(client, Client, "rate_limited")
@@ -71,7 +71,7 @@ def rate_limited(
         named = name or generated_name(
             application="celery", place=place_of(function), kind="task", key=_kind(key), policy=policy
         )
-        limiter = packaged(client.limiter(named, policy, lease=lease))
+        limiter = packaged(client.limiter(named, policy, prefetch=prefetch))
 
         @functools.wraps(function)
         def limited(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401

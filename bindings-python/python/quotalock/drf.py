@@ -56,12 +56,12 @@ class NoKey(ParseError):
 
 
 class SimpleRateThrottle(throttling.SimpleRateThrottle):
-    """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit. `lease` is
+    """A throttle by `rate`, which is a policy, for each key that `get_cache_key` makes; None is no limit. `prefetch` is
     how many permits are taken from Redis at once at most, and spent without a call where a throttle decides alone.
     Throttles of one `name` share what they count (default: a generated one, of the project, the class, the scope and
     the policy)."""
 
-    lease: int | None = None
+    prefetch: int | None = None
     name: str | None = None
     _decision: Any = None
 
@@ -108,8 +108,8 @@ class SimpleRateThrottle(throttling.SimpleRateThrottle):
             whom = checked_key(key, f"{own.__name__}.get_cache_key")
         except BadKey as bad:
             raise NoKey(str(bad.problem["detail"])) from bad
-        rate = checked_policy(self.rate, f"the rate of {own.__name__}", self.lease)
-        return Charge(self._named(rate), rate, whom, 1, self.lease)
+        rate = checked_policy(self.rate, f"the rate of {own.__name__}", self.prefetch)
+        return Charge(self._named(rate), rate, whom, 1, self.prefetch)
 
     def _named(self, rate: str) -> str:
         own = type(self)

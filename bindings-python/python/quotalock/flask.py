@@ -147,14 +147,14 @@ class Limiter:
         override_defaults: bool = True,
         cost: int | Callable[[], int] = 1,
         scope: str | None = None,
-        lease: int | None = None,
+        prefetch: int | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Limits a view, a blueprint or a function that is called in a request. `limit_value` may be a function that
         returns the policy of a request. `methods` are those that it is for (default: all; GET includes HEAD).
         `override_defaults` leaves the default limits out for these methods. Limits of one `scope` share what they count
-        (default: a generated name, of the application, the view, the methods, the kind of key and the policy). With a
-        `lease` as many permits at most are taken from Redis at once, and spent without a call where this limit decides
-        alone."""
+        (default: a generated name, of the application, the view, the methods, the kind of key and the policy). With
+        `prefetch` as many permits at most are taken from Redis at once, and spent without a call where this limit
+        decides alone."""
         limit = Limit(
             limit_value,
             "limit",
@@ -166,7 +166,7 @@ class Limiter:
             override_defaults=override_defaults,
             cost=cost,
             scope=scope,
-            lease=lease,
+            prefetch=prefetch,
             owner=self,
         )
         self._declared.add(None if per_method else scope, limit.fixed, limit.site)
@@ -182,7 +182,7 @@ class Limiter:
         exempt_when: Callable[[], bool] | None = None,
         override_defaults: bool = True,
         cost: int | Callable[[], int] = 1,
-        lease: int | None = None,
+        prefetch: int | None = None,
     ) -> Callable[[Decorated], Decorated]:
         """Limits whatever has a shared limit of this `scope`, all of it together; see `limit`."""
         return self.limit(
@@ -193,7 +193,7 @@ class Limiter:
             override_defaults=override_defaults,
             cost=cost,
             scope=scope,
-            lease=lease,
+            prefetch=prefetch,
         )
 
     def exempt(self, obj: Decorated) -> Decorated:
@@ -273,7 +273,7 @@ class Limiter:
         """What the limits of a place charge for the current request."""
         names = place.names(limits, self._key_kind, request.method)
         return [
-            (Charge(name, limit.policy(), self._key(limit), limit.price(), limit.lease), limit)
+            (Charge(name, limit.policy(), self._key(limit), limit.price(), limit.prefetch), limit)
             for name, limit in zip(names, limits, strict=True)
             if limit.holds(request.method)
         ]
@@ -292,7 +292,7 @@ class Limiter:
         if not wanted:
             return
         asked = [
-            (self._limiters.get(charge.name, charge.policy, charge.lease), charge.key, charge.cost)
+            (self._limiters.get(charge.name, charge.policy, charge.prefetch), charge.key, charge.cost)
             for charge in (one.charge for one in wanted)
         ]
         if len(asked) == 1:

@@ -162,7 +162,7 @@ class Limit:
     Limits of one `name` share what they count (default: a generated one, of the application and its mounts, the route
     with its methods, the kind of key and the policy). `key` gets the request, and may be awaited; so may `exempt_when`,
     which says of a request that it is not limited. A request from which `key` makes no key is answered with 400. `cost`
-    is what a request counts, `lease` how many permits are taken from Redis at once at most, and spent without a call
+    is what a request counts, `prefetch` how many permits are taken from Redis at once at most, and spent without a call
     where this limit decides alone.
     """
 
@@ -174,10 +174,10 @@ class Limit:
         name: str | None = None,
         cost: int = 1,
         exempt_when: Callable[[Any], bool | Awaitable[bool]] | None = None,
-        lease: int | None = None,
+        prefetch: int | None = None,
     ) -> None:
-        self.policy = checked_policy(policy, "Limit", lease)
-        self.lease = lease
+        self.policy = checked_policy(policy, "Limit", prefetch)
+        self.prefetch = prefetch
         self.key = checked_function(key, "key", "Limit")
         self.name = given_name(name, "Limit")
         self.cost = checked_cost(cost, "Limit")
@@ -192,7 +192,7 @@ class Limit:
         key = (
             asgi.address(request.scope, installed.proxies) if self.key is None else await awaited_key(self.key, request)
         )
-        return Charge(self.name or place.name(self, installed), self.policy, key, self.cost, self.lease)
+        return Charge(self.name or place.name(self, installed), self.policy, key, self.cost, self.prefetch)
 
 
 class _LimitedPlace:
@@ -242,7 +242,7 @@ async def decide(request: HTTPConnection, limits: Iterable[Limit], place: _Limit
 
 
 async def _ask(installed: _Installed, wanted: list[Charge]) -> Any:  # noqa: ANN401
-    charges = [(installed.limiters.get(one.name, one.policy, one.lease), one.key, one.cost) for one in wanted]
+    charges = [(installed.limiters.get(one.name, one.policy, one.prefetch), one.key, one.cost) for one in wanted]
     if len(charges) == 1:
         limiter, key, cost = charges[0]
         return await limiter.consume(key, cost)
@@ -295,10 +295,10 @@ def limit(
     name: str | None = None,
     cost: int = 1,
     exempt_when: Callable[[Any], bool | Awaitable[bool]] | None = None,
-    lease: int | None = None,
+    prefetch: int | None = None,
 ) -> Callable[[Endpoint], Endpoint]:
     """Limits an endpoint; see `Limit`. Several of them decide together."""
-    added = Limit(policy, key=key, name=name, cost=cost, exempt_when=exempt_when, lease=lease)
+    added = Limit(policy, key=key, name=name, cost=cost, exempt_when=exempt_when, prefetch=prefetch)
 
     def decorate(endpoint: Endpoint) -> Endpoint:
         if limits := getattr(endpoint, "__quotalock_limits__", None):

@@ -33,8 +33,8 @@ class RateLimitMiddleware:
     makes a key of the environ (default: the client's address, which `trusted_proxies` may report in
     `forwarded_header`). `exempt` says of an environ that it is not limited. `name` is that of the limiter (default: a
     generated one, of the module that makes this, the kind of key and the policy). A request that passes limits of one
-    name twice is charged once. `lease` is how many permits it takes from Redis at once at most. With `expose_headers`
-    scripts of other origins may read the header fields.
+    name twice is charged once. `prefetch` is how many permits it takes from Redis at once at most. With
+    `expose_headers` scripts of other origins may read the header fields.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class RateLimitMiddleware:
         key: Callable[[WSGIEnvironment], Key] | None = None,
         name: str | None = None,
         cost: int = 1,
-        lease: int | None = None,
+        prefetch: int | None = None,
         exempt: Callable[[WSGIEnvironment], bool] | None = None,
         trusted_proxies: Iterable[str] = (),
         forwarded_header: str = "X-Forwarded-For",
@@ -54,11 +54,13 @@ class RateLimitMiddleware:
         expose_headers: bool = False,
     ) -> None:
         self._app = app
-        policy = checked_policy(policy, "RateLimitMiddleware", lease)
+        policy = checked_policy(policy, "RateLimitMiddleware", prefetch)
         client = checked_client(client, Client, "RateLimitMiddleware")
         made = site()
         declared_in(repr(client)).add(given_name(name, "RateLimitMiddleware"), policy, made)
-        self._limiter = packaged(client.limiter(name or _generated(made.module, key, policy), policy, lease=lease))
+        self._limiter = packaged(
+            client.limiter(name or _generated(made.module, key, policy), policy, prefetch=prefetch)
+        )
         self._proxies = Proxies(trusted_proxies, forwarded_header)
         self._forwarded = f"HTTP_{forwarded_header.upper().replace('-', '_')}"
         self._key = checked_function(key, "key", "RateLimitMiddleware")

@@ -50,7 +50,7 @@ impl Needs {
                 let rule = Rule::new(rule.algorithm(), room, rule.period()).ok()?;
                 Some((room, Replay::new(Policy::new([rule]).ok()?)))
             };
-            match WIDE.into_iter().find_map(wide).filter(|_| rule.algorithm().name() != "token-bucket") {
+            match WIDE.into_iter().find_map(wide).filter(|_| !rule.algorithm().has_capacity()) {
                 Some((room, wide)) => Need::Counted { wide, room, limit: rule.limit() },
                 None => Need::Bucket { rule: *rule, busy: Vec::new() },
             }

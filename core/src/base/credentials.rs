@@ -80,11 +80,11 @@ pub struct PasswordQuestions(Arc<ForkCell<Mutex<Option<PasswordQuestion>>>>);
 
 impl PasswordQuestions {
     /// Takes the question, if there is one: there is no other until it is answered. Never blocks.
-    pub fn take(&self) -> Option<PasswordQuestion> {
+    pub fn take_question(&self) -> Option<PasswordQuestion> {
         self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn put(&self, question: PasswordQuestion) {
+    fn ask(&self, question: PasswordQuestion) {
         let open = self.0.get_or_init(Mutex::default);
         let old = open.lock().unwrap_or_else(PoisonError::into_inner).replace(question);
         drop(old);
@@ -280,7 +280,7 @@ impl PasswordQuery {
                 catch_unwind(AssertUnwindSafe(|| tell())).unwrap_or_else(|_| Err("it panicked".to_owned()))
             }
             PasswordSource::Provider(PasswordProvider(Teller::Elsewhere(_, questions))) => {
-                questions.put(PasswordQuestion { asked: self.clone(), number });
+                questions.ask(PasswordQuestion { asked: self.clone(), number });
                 return;
             }
         };

@@ -13,7 +13,7 @@ pub enum Source {
     Redis,
     /// The store of `memory://`.
     Memory,
-    /// This process, from permits that it took ahead ([`LimiterOptions::lease`](crate::LimiterOptions)).
+    /// This process, from permits that it took ahead ([`LimiterOptions::prefetch`](crate::LimiterOptions)).
     Lease,
     /// This process' own memory, while Redis could not answer (`on_error = local`).
     Local,

@@ -3,7 +3,6 @@
 pub(crate) mod append_list;
 pub(crate) mod clock;
 pub(crate) mod credentials;
-pub(crate) mod decimal;
 pub(crate) mod decision;
 pub(crate) mod endpoint;
 pub(crate) mod error;

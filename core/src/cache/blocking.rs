@@ -18,7 +18,7 @@ use crate::redis::hint_wait::HintWait;
 pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     lookup.here = true;
     let got = wait(&mut lookup, interrupted);
-    lookup.ended(got.as_ref());
+    lookup.count_result(got.as_ref());
     got
 }
 
@@ -32,7 +32,7 @@ fn wait(lookup: &mut Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Go
             LookupStep::Done(done) => return done,
             LookupStep::Listen => hint_wait.listen(interrupted),
             LookupStep::Rest(until) => match hint_wait.rest(&lookup.target.topic(), until, interrupted) {
-                Ok(()) if Instant::now() >= lookup.until => return lookup.over(),
+                Ok(()) if Instant::now() >= lookup.until => return lookup.on_wait_over(),
                 rested => rested,
             },
         };
@@ -48,7 +48,7 @@ fn wait(lookup: &mut Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Go
 pub(super) fn get_among_threads(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
     let answer = blocking::run(lookup.exchange(), interrupted);
     if let LookupStep::Done(done) = lookup.on_answer(answer) {
-        lookup.ended(done.as_ref());
+        lookup.count_result(done.as_ref());
         return done;
     }
     let begin = |sink: &Arc<dyn Sink>| queue::enter(lookup, 0, sink);

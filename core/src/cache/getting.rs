@@ -60,7 +60,7 @@ impl Getting {
     pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
         match self.lookup.on_answer(answer) {
             LookupStep::Done(done) => {
-                self.lookup.ended(done.as_ref());
+                self.lookup.count_result(done.as_ref());
                 Ok(done)
             }
             LookupStep::Listen | LookupStep::Rest(_) => Err(Box::new(self)),
@@ -153,8 +153,8 @@ impl GettingMany {
     /// That of the answer.
     pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
         // An error may be that of a later one of several calls: what the others have brought is given back.
-        let looked: Vec<Looked> =
-            typed(answer).inspect_err(|error| self.lookups.iter().for_each(|lookup| lookup.ended(Err(error))))?;
+        let looked: Vec<Looked> = typed(answer)
+            .inspect_err(|error| self.lookups.iter().for_each(|lookup| lookup.count_result(Err(error))))?;
         if looked.len() != self.lookups.len() {
             return Err(Error::new(Code::Internal, "an answer for other keys came back"));
         }
@@ -164,12 +164,12 @@ impl GettingMany {
             cleanups.extend(lookup.take_leave());
             match next {
                 LookupStep::Done(Ok(got)) => {
-                    lookup.ended(Ok(&got));
+                    lookup.count_result(Ok(&got));
                     Part::Got(got)
                 }
                 LookupStep::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
                 LookupStep::Done(Err(error)) => {
-                    lookup.ended(Err(&error));
+                    lookup.count_result(Err(&error));
                     Part::Failed(error)
                 }
                 LookupStep::Listen | LookupStep::Rest(_) => Part::Waits(Getting { lookup }),

@@ -86,7 +86,7 @@ impl Loading {
             return Ok(due);
         }
         if let Some(error) = self.error.take() {
-            self.leave();
+            self.abandon();
             return Err(error);
         }
         // Nobody who is to load waits for another: two who wait for each other would both be late.
@@ -164,7 +164,7 @@ impl Loading {
         if self.is_failed {
             // The error of the function says more than that nobody could be told of it.
             ticket::forget_all(&tickets);
-            return self.leave();
+            return self.abandon();
         }
         ticket::leave_all(&tickets);
         // Of what was refused before anything was sent, the caller hears first.
@@ -172,7 +172,7 @@ impl Loading {
     }
 
     /// Frees the way for others. What still comes of a step is given back.
-    pub fn leave(&mut self) {
+    pub fn abandon(&mut self) {
         self.is_left = true;
         self.due = None;
         self.waits.clear();
@@ -332,7 +332,7 @@ mod tests {
         let mut loading = Loading::from(cache.get_many(&several, Duration::ZERO).unwrap());
         assert_eq!(missing(&mut loading), [2, 3]);
         give(&mut loading, vec![Some(b"C".to_vec()), None]);
-        other.leave();
+        other.abandon();
         assert_eq!(missing(&mut loading), [1], "the other has left its duty");
         give(&mut loading, vec![Some(b"B".to_vec())]);
         let expected = [Some(b"A".to_vec()), Some(b"B".to_vec()), Some(b"C".to_vec()), None];
@@ -373,7 +373,7 @@ mod tests {
         let mut loading = get(&cache, b"x");
         let Ok(LoadStep::Do(LoadCall::Get(getting))) = loading.next() else { panic!("nothing is asked") };
         let got = getting.run();
-        loading.leave();
+        loading.abandon();
         loading.on_got(got);
         assert_eq!(missing(&mut get(&cache, b"x")), [0]);
     }

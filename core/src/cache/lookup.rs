@@ -211,11 +211,11 @@ impl Lookup {
     /// What frees the lease that its last question may have brought; none if that is known.
     pub fn take_leave(&mut self) -> Option<Cleanup> {
         let may_have = std::mem::take(&mut self.pending) && self.generation == generation();
-        may_have.then(|| self.target.leave(self.id))
+        may_have.then(|| self.target.cleanup(self.id))
     }
 
     /// What it gets when its wait is over: an error, or what it gets without Redis if that has been away until now.
-    pub fn over(&self) -> Result<Got> {
+    pub fn on_wait_over(&self) -> Result<Got> {
         match self.outage.error() {
             Some(error) => self.on_failure(error.clone()),
             None => Err(self.late()),
@@ -223,7 +223,7 @@ impl Lookup {
     }
 
     /// Counts what its caller gets. Who gives up, or whose client is closed, gets nothing.
-    pub fn ended(&self, got: std::result::Result<&Got, &Error>) {
+    pub fn count_result(&self, got: std::result::Result<&Got, &Error>) {
         let result = match got {
             Ok(Got::Load(_)) => LoadResult::Loaded,
             Ok(Got::Found(_)) if self.is_waiting() => LoadResult::Waited,

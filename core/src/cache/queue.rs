@@ -136,8 +136,8 @@ impl Guest for CacheQueue {
     fn turn(&mut self, now: Instant) {
         // A caller that asks is answered in its own time.
         for number in self.numbers(|waiter| !waiter.stage.is_asking() && waiter.lookup.until <= now) {
-            let over = self.all.get(&number).map(|waiter| waiter.lookup.over());
-            over.into_iter().for_each(|over| self.leave(number, over));
+            let over = self.all.get(&number).map(|waiter| waiter.lookup.on_wait_over());
+            over.into_iter().for_each(|over| self.drop_waiter(number, over));
         }
         let due = self.numbers(|waiter| waiter.stage.is_rested(now));
         self.ask_together(due);
@@ -150,7 +150,7 @@ impl Guest for CacheQueue {
 
     fn cancel(&mut self, is_it: &dyn Fn(&Tag) -> bool) {
         for number in self.numbers(|waiter| is_it(&waiter.tag)) {
-            self.leave(number, Err(Error::new(Code::Closed, "the caller gave up the call")));
+            self.drop_waiter(number, Err(Error::new(Code::Closed, "the caller gave up the call")));
         }
     }
 
@@ -253,7 +253,7 @@ impl CacheQueue {
     }
 
     /// Ends one that has no answer for those behind it.
-    fn leave(&mut self, number: u64, over: Result<Got>) {
+    fn drop_waiter(&mut self, number: u64, over: Result<Got>) {
         let behind = self.behind(number);
         self.end(number, over.map(Answer::new));
         self.ask_together(behind);
@@ -262,9 +262,9 @@ impl CacheQueue {
     fn end(&mut self, number: u64, answer: Result<Answer>) {
         if let Some(waiter) = self.all.remove(&number) {
             match answer.as_ref().map(Answer::get) {
-                Ok(Some(got)) => waiter.lookup.ended(Ok(got)),
+                Ok(Some(got)) => waiter.lookup.count_result(Ok(got)),
                 Ok(None) => {}
-                Err(error) => waiter.lookup.ended(Err(error)),
+                Err(error) => waiter.lookup.count_result(Err(error)),
             }
             self.actions.push(Action::Answer(waiter.tag, answer));
         }

@@ -126,7 +126,7 @@ impl EntryTarget {
     }
 
     /// Ends the lease of an id, if it has it.
-    pub fn leave(&self, id: AttemptId) -> Cleanup {
+    pub fn cleanup(&self, id: AttemptId) -> Cleanup {
         Cleanup::new(&self.spec.session, self.fail(id, 0, String::new()))
     }
 

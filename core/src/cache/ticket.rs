@@ -139,7 +139,7 @@ pub(super) fn forget_all(tickets: &[Ticket]) {
 /// Frees the ways of those whose end nobody answered, all at once: each alone would keep their thread waiting.
 pub(super) fn leave_all(tickets: &[Ticket]) {
     let is_left = |ticket: &&Ticket| ticket.open.here && !ticket.open.used.swap(true, Ordering::Relaxed);
-    Cleanup::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.target.leave(ticket.open.id)));
+    Cleanup::send_all_here(tickets.iter().filter(is_left).map(|ticket| ticket.open.target.cleanup(ticket.open.id)));
 }
 
 /// A call that ends a ticket, if it is answered.
@@ -199,6 +199,6 @@ impl Drop for TicketState {
         if *self.used.get_mut() || self.generation != generation() {
             return;
         }
-        self.target.leave(self.id).send(self.here);
+        self.target.cleanup(self.id).send(self.here);
     }
 }

@@ -33,13 +33,13 @@ pub(super) struct Probes {
 
 impl Default for Probes {
     fn default() -> Self {
-        Probes::told(BreakerGauge::default())
+        Probes::with_gauge(BreakerGauge::default())
     }
 }
 
 impl Probes {
     /// What is refused shows there.
-    pub fn told(gauge: BreakerGauge) -> Probes {
+    pub fn with_gauge(gauge: BreakerGauge) -> Probes {
         Probes { base: Instant::now(), until: AtomicU64::new(0), last: Mutex::new(None), gauge }
     }
 
@@ -91,8 +91,8 @@ pub(crate) struct Breaker {
 
 impl Breaker {
     /// A breaker whose state shows there.
-    pub fn told(gauge: BreakerGauge) -> Breaker {
-        Breaker { probes: Probes::told(gauge), answered: AtomicU64::new(0) }
+    pub fn with_gauge(gauge: BreakerGauge) -> Breaker {
+        Breaker { probes: Probes::with_gauge(gauge), answered: AtomicU64::new(0) }
     }
 
     /// Lets a call through, or says for how long calls are refused. `lease` is how long a probe may take.

@@ -89,7 +89,7 @@ impl KnownUsage {
     }
 
     /// How much of a rule is used; none if nothing is.
-    pub fn of(&self, rule: RuleName, now: u64) -> Option<KnownUse<'_>> {
+    pub fn usage_of(&self, rule: RuleName, now: u64) -> Option<KnownUse<'_>> {
         let used = self.rules.iter().find(|used| used.told.rule == rule)?;
         let amount = Some(used.amount(now)).filter(|amount| *amount > 0)?;
         Some(KnownUse { used, now, amount })
@@ -167,13 +167,13 @@ mod tests {
         for fades_over in [0, 1, 30, 100] {
             let mut known = KnownUsage::default();
             learnt(&mut known, (7, 100, fades_over), false, 1_000);
-            let amount = |now| known.of(RULE, now).map_or(0, |used| used.amount);
+            let amount = |now| known.usage_of(RULE, now).map_or(0, |used| used.amount);
             assert_eq!((amount(1_000), amount(1_099) > 0, amount(1_100)), (7, true, 0));
             assert_eq!(amount(1_100 - fades_over.max(1)), 7, "until it begins to fade");
             for now in 1_000..1_100 {
                 assert!(amount(now) >= amount(now + 1));
                 for most in 0..=7 {
-                    let wait = known.of(RULE, now).unwrap().wait(most);
+                    let wait = known.usage_of(RULE, now).unwrap().wait(most);
                     assert!(amount(now + wait) <= most, "{fades_over} {now} {most}");
                     assert!(wait == 0 || amount(now + wait - 1) > most, "{fades_over} {now} {most}: too long");
                 }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn the_last_answer_counts_and_a_remembered_one_only_adds() {
         let mut known = KnownUsage::default();
-        let amount = |known: &KnownUsage| known.of(RULE, 1_000).map_or(0, |used| used.amount);
+        let amount = |known: &KnownUsage| known.usage_of(RULE, 1_000).map_or(0, |used| used.amount);
         learnt(&mut known, (7, 100, 0), false, 1_000);
         learnt(&mut known, (3, 100, 0), true, 1_000);
         assert_eq!(amount(&known), 7);
@@ -204,7 +204,7 @@ mod tests {
             known.learn(Lesson::Counted { block_left: 0, rules: &mut [told].into_iter(), replayed: false }, 0);
         }
         assert_eq!(known.rules.len(), MOST);
-        assert!(known.of([1, 0, 1, 1], 0).is_some() && known.of([1, 99, 1, 1], 0).is_some());
+        assert!(known.usage_of([1, 0, 1, 1], 0).is_some() && known.usage_of([1, 99, 1, 1], 0).is_some());
         known.learn(Lesson::Reset, 0);
         assert_eq!(known.end(), 0);
     }

@@ -162,7 +162,7 @@ pub(crate) trait Operation: Send + Sync {
         self.decode(fields, source)
     }
     /// As [`decode`](Operation::decode), but it may take what is large out of the fields.
-    fn take(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
+    fn decode_taking(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
         self.decode(fields, source)
     }
     /// Takes the answer of one call and returns that of the whole; none if there is more to ask: then the next call is made.
@@ -194,7 +194,7 @@ pub(crate) trait Operation: Send + Sync {
         false
     }
     /// It is over: nothing but [`finish`](Operation::finish) comes after this, whoever gave it.
-    fn ended(&self, _result: &Result<Answer>) {}
+    fn on_end(&self, _result: &Result<Answer>) {}
     /// What the caller gets for the final answer, whoever gave it.
     fn finish(&self, answer: Answer) -> Result<Answer> {
         Ok(answer)

@@ -54,8 +54,8 @@ pub(crate) enum Pass {
 
 impl RefusalBreaker {
     /// A breaker whose state shows there.
-    pub fn told(gauge: BreakerGauge) -> RefusalBreaker {
-        RefusalBreaker { probes: Probes::told(gauge), ..RefusalBreaker::default() }
+    pub fn with_gauge(gauge: BreakerGauge) -> RefusalBreaker {
+        RefusalBreaker { probes: Probes::with_gauge(gauge), ..RefusalBreaker::default() }
     }
 
     /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may

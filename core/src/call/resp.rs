@@ -7,7 +7,6 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use crate::base::decimal::decimal;
 use crate::base::error::shown;
 
 /// A reply of the server.
@@ -107,14 +106,12 @@ pub fn long_part(out: &mut Vec<u8>, pieces: &[&[u8]]) {
 
 /// Writes one part of a command: a number in decimal.
 pub fn number_part(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    part(out, decimal(number, &mut digits));
+    part(out, itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Writes one part that is a number below zero, given without its sign.
 pub fn negative_part(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    part(out, &[b"-", decimal(number, &mut digits)].concat());
+    part(out, itoa::Buffer::new().format(-i128::from(number)).as_bytes());
 }
 
 /// Writes a whole command.
@@ -124,8 +121,7 @@ pub fn command(out: &mut Vec<u8>, parts: &[&[u8]]) {
 }
 
 fn push_decimal(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    out.extend_from_slice(decimal(number, &mut digits));
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A buffer that grew beyond this is given back once it is empty.

@@ -26,7 +26,7 @@ pub(crate) trait Space {
     /// Sets a structure that is forgotten after `ttl` milliseconds.
     fn set_object(&mut self, key: &[u8], object: Box<Object>, ttl: u64);
     /// Sets the TTL of an existing key to `ttl` milliseconds.
-    fn keep(&mut self, key: &[u8], ttl: u64);
+    fn set_ttl(&mut self, key: &[u8], ttl: u64);
     /// Tells those who listen at a channel; in this process nobody does.
     fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
     /// Forgets a key; true if there was one.

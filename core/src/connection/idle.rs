@@ -30,7 +30,7 @@ impl IdleSubscriptions {
     }
 
     /// Keeps one for the next who waits.
-    pub fn keep(&self, subscription: Subscription) {
+    pub fn give_back(&self, subscription: Subscription) {
         if let Ok(mut idle) = self.idle.lock()
             && idle.len() < KEPT
             && subscription.width() <= MOST_SLOTS

@@ -33,7 +33,7 @@ impl Pool {
     }
 
     /// Keeps one for the next call, unless something lies on it.
-    pub fn keep(&self, mut wire: Wire) {
+    pub fn give_back(&self, mut wire: Wire) {
         // Bytes behind the reply would be taken for the answer to the next call.
         if wire.is_drained()
             && let Ok(mut idle) = self.idle.lock()

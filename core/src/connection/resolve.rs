@@ -18,7 +18,7 @@ type ResolveFunction = fn(&str) -> io::Result<Vec<IpAddr>>;
 /// Who waits for the names that are being looked up.
 static ASKED: ForkCell<Mutex<HashMap<String, Vec<SyncSender<ResolvedAddresses>>>>> = ForkCell::new();
 
-fn asked() -> MutexGuard<'static, HashMap<String, Vec<SyncSender<ResolvedAddresses>>>> {
+fn pending_lookups() -> MutexGuard<'static, HashMap<String, Vec<SyncSender<ResolvedAddresses>>>> {
     ASKED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -59,7 +59,7 @@ fn by_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
 /// Looks a name up, unless that is under way.
 fn ask(host: &str, look_up: ResolveFunction) -> Result<Receiver<ResolvedAddresses>> {
     let (tell, answer) = sync_channel(1);
-    let mut all = asked();
+    let mut all = pending_lookups();
     let waiting = all.entry(host.to_owned()).or_default();
     // Those who gave up meanwhile are told in vain, once.
     waiting.push(tell);
@@ -70,13 +70,13 @@ fn ask(host: &str, look_up: ResolveFunction) -> Result<Receiver<ResolvedAddresse
     let name = host.to_owned();
     let spawned = on_thread("quotalock-dns", move || {
         let found = look_up(&name).map_err(|e| e.to_string());
-        let waiting = asked().remove(&name).unwrap_or_default();
+        let waiting = pending_lookups().remove(&name).unwrap_or_default();
         // Nobody listens any more if the deadline has passed.
         waiting.into_iter().for_each(|tell| drop(tell.try_send(found.clone())));
     });
     if let Err(error) = spawned {
         // Whoever joined meanwhile finds that nobody is there to tell.
-        asked().remove(host);
+        pending_lookups().remove(host);
         return Err(error);
     }
     Ok(answer)
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(waiting.recv_timeout(Duration::from_secs(20)).unwrap().unwrap().len(), 1);
         assert_eq!(LOOKUPS.load(Ordering::SeqCst), 1);
         let end = Instant::now() + Duration::from_secs(20);
-        while asked().contains_key("slow.test") {
+        while pending_lookups().contains_key("slow.test") {
             assert!(Instant::now() < end);
         }
         let again = ask("slow.test", slow).unwrap();

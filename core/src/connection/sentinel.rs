@@ -75,7 +75,7 @@ pub(crate) fn named(sentinel: &Server, name: &str, reply: &Reply) -> std::result
     let found = match reply {
         Reply::Nil => return Err(unknown(sentinel, name).into()),
         Reply::Array(parts) => match parts.as_slice() {
-            [Reply::Bytes(host), Reply::Bytes(port)] => place(host, port),
+            [Reply::Bytes(host), Reply::Bytes(port)] => host_port(host, port),
             _ => None,
         },
         _ => None,
@@ -125,7 +125,7 @@ pub(crate) fn moved(parts: &[Reply], name: &str) -> Option<HostPort> {
     let words: Vec<&str> = std::str::from_utf8(text).ok()?.split(' ').collect();
     match (channel.as_slice(), words.as_slice()) {
         (REPLACED, [of, _, _, host, port]) | (PROMOTED, ["slave", _, host, port, "@", of, ..]) if *of == name => {
-            place(host.as_bytes(), port.as_bytes())
+            host_port(host.as_bytes(), port.as_bytes())
         }
         _ => None,
     }
@@ -151,7 +151,7 @@ pub(crate) fn listen(watched: &Arc<SentinelPrimary>) {
     });
 }
 
-fn place(host: &[u8], port: &[u8]) -> Option<HostPort> {
+fn host_port(host: &[u8], port: &[u8]) -> Option<HostPort> {
     let (host, port) = (std::str::from_utf8(host).ok()?, std::str::from_utf8(port).ok()?);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
     let port = port.parse().ok().filter(|port| *port > 0)?;

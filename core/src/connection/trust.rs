@@ -202,9 +202,9 @@ impl ServerCertVerifier for Pinned {
 
 /// Whether a certificate was refused for nothing but that it is a CA's.
 pub(crate) fn is_ca(error: &rustls::Error) -> bool {
-    // rustls has no name for it, but carries that of the library below.
+    // rustls has no name for it, but carries the error of the library below.
     let rustls::Error::InvalidCertificate(CertificateError::Other(OtherError(inner))) = error else { return false };
-    format!("{inner:?}").contains("CaUsedAsEndEntity")
+    inner.downcast_ref() == Some(&webpki::Error::CaUsedAsEndEntity)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::{HttpDecisions, is_blocked, name_of, seconds};
-use crate::base::decimal::decimal;
 use crate::base::decision::{CombinedDecision, Decision};
 use crate::base::error::{Error, Result, shown};
 
@@ -111,7 +110,7 @@ fn item(list: &mut String, name: &str, parameters: [(char, u64); 2]) {
     list.push_str(name);
     for (key, value) in parameters {
         list.extend([';', key, '=']);
-        list.extend(decimal(value.min(MOST), &mut [0; 20]).iter().map(|digit| char::from(*digit)));
+        list.push_str(itoa::Buffer::new().format(value.min(MOST)));
     }
 }
 

@@ -190,7 +190,7 @@ impl Operation for CombinedCall {
         Some(self.combined(decisions, source))
     }
 
-    fn ended(&self, result: &Result<Answer>) {
+    fn on_end(&self, result: &Result<Answer>) {
         self.decided(result);
     }
 

@@ -184,7 +184,7 @@ impl Limiter {
                     amount: cost,
                     memory: None,
                     recall: None,
-                    leasing: None,
+                    prefetch: None,
                 };
                 spec.decision(&call.twin(space, now)?[2..], cost, Source::Memory).map(Box::new)
             })

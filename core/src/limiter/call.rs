@@ -67,7 +67,7 @@ pub(super) struct LimiterCall {
     /// What it has to do with remembered denials.
     pub recall: Option<Recall>,
     /// What it has to do with permits that are held here, if anything.
-    pub leasing: Option<PrefetchCall>,
+    pub prefetch: Option<PrefetchCall>,
 }
 
 impl LimiterCall {
@@ -77,7 +77,7 @@ impl LimiterCall {
     }
 
     /// How much Redis is asked for: the amount, and what is taken for others.
-    fn asked(&self) -> u64 {
+    fn amount_asked(&self) -> u64 {
         self.amount + self.more()
     }
 
@@ -108,7 +108,7 @@ impl LimiterCall {
 
     /// How much it takes for others.
     fn more(&self) -> u64 {
-        self.leasing.as_ref().map_or(0, PrefetchCall::more)
+        self.prefetch.as_ref().map_or(0, PrefetchCall::more)
     }
 
     fn shown_key(&self) -> String {
@@ -129,12 +129,13 @@ impl Operation for LimiterCall {
             _ if self.memory.is_some() => Effect::Repeatable,
             _ => Effect::Once,
         };
-        Frame::bare(self.spec.scripts.of(self.transition()), effect)
+        Frame::bare(self.spec.scripts.script(self.transition()), effect)
     }
 
     fn bundle(&self) -> Option<Bundle<'_>> {
-        let kind = (Arc::as_ptr(&self.spec).addr(), self.asked());
-        let bundle = || Bundle { script: self.spec.scripts.of(Transition::ConsumeMany), kind, stem: &self.spec.stem };
+        let kind = (Arc::as_ptr(&self.spec).addr(), self.amount_asked());
+        let bundle =
+            || Bundle { script: self.spec.scripts.script(Transition::ConsumeMany), kind, stem: &self.spec.stem };
         (matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none()).then(bundle)
     }
 
@@ -151,7 +152,7 @@ impl Operation for LimiterCall {
             Verb::Reset => return,
             // A negative cost only looks.
             Verb::Look => args.parts(1, |out| resp::negative_part(out, self.amount)),
-            _ => args.number(self.asked()),
+            _ => args.number(self.amount_asked()),
         }
         args.parts(self.spec.policy_arg_count, |out| out.extend_from_slice(&self.spec.policy_args));
         match self.verb {
@@ -180,7 +181,7 @@ impl Operation for LimiterCall {
             return Ok(reply);
         }
         let state = KeyState::load(&self.spec.policy, space, &self.key, now)?;
-        let amount = self.asked();
+        let amount = self.amount_asked();
         let done = match self.verb {
             Verb::Refund => state.give_back(space, amount),
             Verb::Block => state.block(space, amount),
@@ -269,7 +270,7 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn take(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
+    fn decode_taking(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
         let answer = self.decode(fields, source)?;
         self.took(&answer, source);
         Ok(answer)
@@ -327,7 +328,7 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn ended(&self, result: &Result<Answer>) {
+    fn on_end(&self, result: &Result<Answer>) {
         self.decided(result);
     }
 

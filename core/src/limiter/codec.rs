@@ -177,7 +177,7 @@ pub(super) struct Parsed {
     pub holds: Holds,
 }
 
-pub(super) fn put(value: &mut Vec<u8>, id: u8, numbers: &[u64]) {
+pub(super) fn push_record(value: &mut Vec<u8>, id: u8, numbers: &[u64]) {
     value.push(id);
     put_numbers(value, numbers);
 }
@@ -187,7 +187,7 @@ pub(super) fn put_numbers(value: &mut Vec<u8>, numbers: &[u64]) {
 }
 
 pub(super) fn put_log(value: &mut Vec<u8>, log: &Log, behind: usize) {
-    put(value, LOG, &[log.next, log.sum, log.last, log.room, log.base + ENTRY * log.room + behind as u64]);
+    push_record(value, LOG, &[log.next, log.sum, log.last, log.room, log.base + ENTRY * log.room + behind as u64]);
 }
 
 /// What a rule begins with.
@@ -256,7 +256,7 @@ impl Others {
 /// Gives each rule what it begins with: the record that names it; else the first one that counts as it does. Else it begins with
 /// what the first other one of the same algorithm counts, and no other rule does so after it; with a log, with what the one with
 /// the longest memory counts, else at the log's end.
-pub(super) fn place(policy: &Policy, records: &mut [Record], log_end: u64, now: u64) -> Vec<Placed> {
+pub(super) fn assign_records(policy: &Policy, records: &mut [Record], log_end: u64, now: u64) -> Vec<Placed> {
     let rules = policy.rules();
     let mut placed: Vec<Option<Placed>> = vec![None; rules.len()];
     let own: Vec<bool> = records.iter().map(|record| record.is_own(policy)).collect();

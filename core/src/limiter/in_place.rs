@@ -3,7 +3,7 @@
 //! policy, a clock that went back, a value that is not ours) is left to it.
 
 use super::codec::put_numbers;
-use super::spec::{LimiterSpec, said};
+use super::spec::{LimiterSpec, rule_decision};
 use super::state::milliseconds;
 use crate::base::decision::{Decision, Source};
 use crate::call::lua::EXACT;
@@ -96,7 +96,7 @@ impl LimiterSpec {
     pub fn decided_in_place<const N: usize>(&self, rules: [&Rule; N], all: [Said; N], cost: u64) -> Decision {
         let rules: [_; N] = std::array::from_fn(|i| {
             let (wait, remaining, reset_after) = all[i];
-            said(rules[i], rules[i].capacity(), wait, remaining, reset_after)
+            rule_decision(rules[i], rules[i].capacity(), wait, remaining, reset_after)
         });
         Decision::combine(&self.name, rules, 0, cost, false, Source::Memory).enforced(self.enforce)
     }

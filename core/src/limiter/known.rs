@@ -19,14 +19,15 @@ impl KeyState<'_> {
         let (known, now) = space.known(self.key)?;
         let rule = &self.policy.rules()[i];
         // A bucket has it in its words.
-        known.of(rule_name(rule), now).filter(|_| !rule.algorithm().definition().has_capacity())
+        known.usage_of(rule_name(rule), now).filter(|_| !rule.algorithm().definition().has_capacity())
     }
 
     /// Has the buckets follow what Redis said of them: two that fill side by side would fill twice as fast.
     pub fn follow(&mut self, space: &dyn Space) {
         let Some((known, now)) = space.known(self.key) else { return };
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            if let (Some(bucket), Some(known)) = (&rule.algorithm().definition().bucket, known.of(rule_name(rule), now))
+            if let (Some(bucket), Some(known)) =
+                (&rule.algorithm().definition().bucket, known.usage_of(rule_name(rule), now))
             {
                 (bucket.follow)(rule, words, self.now, known.amount, known.left());
             }

@@ -74,7 +74,7 @@ impl LimiterCache {
         wanted.clear();
         wanted.extend_from_slice(&[u8::from(options.enforce), u8::from(options.scope.is_some())]);
         // With their lengths in front, no name, scope and policy look like others.
-        wanted.extend_from_slice(&options.lease.unwrap_or(0).to_ne_bytes());
+        wanted.extend_from_slice(&options.prefetch.unwrap_or(0).to_ne_bytes());
         for part in [name.as_bytes(), options.scope.as_deref().unwrap_or_default()] {
             wanted.extend_from_slice(&part.len().to_ne_bytes());
             wanted.extend_from_slice(part);
@@ -159,7 +159,7 @@ mod tests {
         for (scope, enforce) in scopes.into_iter().flat_map(|scope| [(scope, true), (scope, false)]) {
             let scope = scope.map(|scope| scope.as_bytes().to_vec());
             let make = || {
-                let options = LimiterOptions { scope: scope.clone(), enforce, lease: None };
+                let options = LimiterOptions { scope: scope.clone(), enforce, prefetch: None };
                 cache.limiter_at("x", "1/s", options, || None).unwrap()
             };
             for limiter in [make(), make()] {

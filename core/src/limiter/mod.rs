@@ -12,11 +12,11 @@ mod denied;
 mod holds;
 mod in_place;
 mod known;
-mod lease;
 pub(crate) mod limiter_cache;
 mod names;
 pub(crate) mod policy;
 mod prefetch;
+mod prefetched;
 pub(crate) mod purse;
 mod replay;
 mod request_memory;
@@ -43,10 +43,10 @@ pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use charges::{Charge, MAX_CHARGES};
 pub use holds::Unsettled;
-pub(crate) use lease::give_back;
 use names::Named;
 pub use names::{has_limiter_warning, limiter_warning};
 use prefetch::{Prefetch, PrefetchCall};
+pub(crate) use prefetched::give_back;
 pub use replay::{Replay, Replayed};
 use request_memory::RequestMemory;
 pub use reservation::Reservation;
@@ -77,12 +77,12 @@ pub struct LimiterOptions {
     /// With fixed and calendar windows never more than the policy is admitted. A token bucket admits at most what it fills
     /// in the time that permits may lie here more: as long as it takes to fill as many, and 1 s at most. What is in
     /// memory, or not enforced, takes none.
-    pub lease: Option<u64>,
+    pub prefetch: Option<u64>,
 }
 
 impl Default for LimiterOptions {
     fn default() -> Self {
-        LimiterOptions { scope: None, enforce: true, lease: None }
+        LimiterOptions { scope: None, enforce: true, prefetch: None }
     }
 }
 
@@ -113,8 +113,8 @@ impl Limiter {
         if let Some(scope) = &options.scope {
             key::check_scope(scope)?;
         }
-        if let Some(lease) = options.lease {
-            lease::check(&policy, lease)?;
+        if let Some(prefetch) = options.prefetch {
+            prefetched::check(&policy, prefetch)?;
         }
         let mut policy_args = Vec::new();
         let mut policy_arg_count = 1;
@@ -144,7 +144,7 @@ impl Limiter {
             request_stem: stem("request"),
             scope: options.scope,
             enforce: options.enforce,
-            lease: Prefetch::new(options.lease.unwrap_or(0), client.is_in_memory()),
+            prefetch: Prefetch::new(options.prefetch.unwrap_or(0), client.is_in_memory()),
             policy_args,
             policy_arg_count,
             heading,
@@ -175,8 +175,8 @@ impl Limiter {
     }
 
     /// How many permits it takes at once at most; none if each call asks.
-    pub fn lease(&self) -> Option<u64> {
-        Some(self.spec.lease.most).filter(|lease| *lease > 0)
+    pub fn prefetch(&self) -> Option<u64> {
+        Some(self.spec.prefetch.most).filter(|most| *most > 0)
     }
 
     /// Has no [warning](crate::limiter_warning) follow about limiters of this name: for a package that has warned of it where the name
@@ -345,13 +345,13 @@ impl Limiter {
     /// What a call about this key, which was checked, asks.
     fn operation(&self, verb: Verb, key: &[u8], amount: u64, memory: Option<RequestMemory>) -> LimiterCall {
         let (recall, redis_key) = (self.recall(key), key::complete(&self.spec.stem, key));
-        let concerns_leases = match verb {
-            Verb::Consume | Verb::Require => memory.is_none() && self.spec.leases(amount),
+        let is_prefetched = match verb {
+            Verb::Consume | Verb::Require => memory.is_none() && self.spec.prefetches(amount),
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };
-        let leasing = concerns_leases.then(|| PrefetchCall::new(&self.client.session));
-        LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, leasing }
+        let prefetch = is_prefetched.then(|| PrefetchCall::new(&self.client.session));
+        LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, prefetch }
     }
 
     /// Where a request of this verb about this key is remembered.

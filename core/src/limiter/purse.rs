@@ -71,13 +71,13 @@ struct PurseShard {
 impl PurseShard {
     fn find(&mut self, key: &[u8]) -> Option<&mut Purse> {
         if let Some(purse) = self.older.remove(key) {
-            self.put(key, purse);
+            self.insert(key, purse);
         }
         self.recent.get_mut(key)
     }
 
     /// Keeps one more; those that nobody asked for since as many others were are forgotten.
-    fn put(&mut self, key: &[u8], purse: Purse) {
+    fn insert(&mut self, key: &[u8], purse: Purse) {
         if self.recent.len() >= RECENT {
             self.older = std::mem::take(&mut self.recent);
         }
@@ -110,7 +110,7 @@ impl Purses {
 
     /// As [`spend`](Purses::spend), or says how much the call is to ask for: at most `most` with what is here. While it is
     /// under way, for `patience` at most, others ask for their own cost.
-    pub fn turn(
+    pub fn spend_or_ask(
         &self,
         key: &[u8],
         owner: impl Fn() -> PurseOwner,
@@ -132,7 +132,7 @@ impl Purses {
                 taking_until: 0,
                 ticket: 0,
             };
-            shard.put(key, purse);
+            shard.insert(key, purse);
         }
         let own = Taking { more: 0, since: now, ticket: 0 };
         let Some(purse) = shard.find(key) else { return PurseTurn::Ask(own) };

@@ -46,15 +46,15 @@ pub struct Replayed {
     pub binds: usize,
 }
 
-fn of(rule: &Rule) -> &'static Definition {
+fn definition_of(rule: &Rule) -> &'static Definition {
     rule.algorithm().definition()
 }
 
 impl Replay {
     /// Makes one whose keys are all as new.
     pub fn new(policy: Policy) -> Replay {
-        let with_log = policy.rules().iter().any(|rule| of(rule).has_log());
-        let width = policy.rules().iter().map(|rule| of(rule).words.len()).sum();
+        let with_log = policy.rules().iter().any(|rule| definition_of(rule).has_log());
+        let width = policy.rules().iter().map(|rule| definition_of(rule).words.len()).sum();
         Replay { policy, words: Vec::new(), width: if with_log { 0 } else { width }, values: Vec::new() }
     }
 
@@ -109,7 +109,7 @@ impl Replay {
 
 /// One rule, whose numbers are all there are.
 fn one(rule: &Rule, kept: &mut [u64], now: u64, cost: u64) -> Replayed {
-    let (definition, at) = (of(rule), Moment::plain(now));
+    let (definition, at) = (definition_of(rule), Moment::plain(now));
     let mut words = Words::default();
     words[..kept.len()].copy_from_slice(kept);
     let back = (definition.settle)(rule, &mut words, &at);
@@ -130,21 +130,21 @@ fn several(rules: &[Rule], kept: &mut [u64], now: u64, cost: u64) -> Replayed {
     let mut waits = [None; crate::limiter::policy::MAX_RULES];
     let (mut stored, mut back, mut allowed) = (&kept[..], false, true);
     for (i, rule) in rules.iter().enumerate() {
-        let (words, rest) = stored.split_at(of(rule).words.len());
+        let (words, rest) = stored.split_at(definition_of(rule).words.len());
         all[i][..words.len()].copy_from_slice(words);
         stored = rest;
-        back |= (of(rule).settle)(rule, &mut all[i], &at);
-        waits[i] = (of(rule).wait)(rule, &all[i], &at, cost);
+        back |= (definition_of(rule).settle)(rule, &mut all[i], &at);
+        waits[i] = (definition_of(rule).wait)(rule, &all[i], &at, cost);
         allowed &= waits[i] == Some(0);
     }
     if allowed {
-        rules.iter().zip(&mut all).for_each(|(rule, words)| (of(rule).charge)(rule, words, &at, cost));
+        rules.iter().zip(&mut all).for_each(|(rule, words)| (definition_of(rule).charge)(rule, words, &at, cost));
     }
     if allowed || back {
-        let words = rules.iter().zip(&all).flat_map(|(rule, words)| &words[..of(rule).words.len()]);
+        let words = rules.iter().zip(&all).flat_map(|(rule, words)| &words[..definition_of(rule).words.len()]);
         kept.iter_mut().zip(words).for_each(|(kept, word)| *kept = *word);
     }
-    combined(rules.iter().enumerate().map(|(i, rule)| (waits[i], (of(rule).remaining)(rule, &all[i], &at))))
+    combined(rules.iter().enumerate().map(|(i, rule)| (waits[i], (definition_of(rule).remaining)(rule, &all[i], &at))))
 }
 
 /// What the rules say together, given the wait of each and what it would let be consumed: as of a decision.
@@ -199,7 +199,7 @@ impl Space for ReplayKey {
 
     fn set_object(&mut self, _key: &[u8], _object: Box<Object>, _ttl: u64) {}
 
-    fn keep(&mut self, _key: &[u8], _ttl: u64) {}
+    fn set_ttl(&mut self, _key: &[u8], _ttl: u64) {}
 
     fn delete(&mut self, _key: &[u8]) -> bool {
         self.0.take().is_some()

@@ -35,7 +35,7 @@ pub(super) struct LimiterSpec {
     pub scope: Option<Vec<u8>>,
     pub enforce: bool,
     /// How many permits are taken at once.
-    pub lease: Prefetch,
+    pub prefetch: Prefetch,
     /// What the Redis keys start with, up to the user's key.
     pub stem: Vec<u8>,
     /// As `stem`, for what is remembered of requests.
@@ -150,11 +150,11 @@ impl LimiterSpec {
 /// What one rule says: its wait, what is left, and when it is as new.
 fn of_rule(rule: &Rule, limit: u64, fields: &[Reply]) -> Result<RuleDecision> {
     let retry_after = if fields.first() == Some(&Reply::Int(-1)) { None } else { Some(unsigned(fields, 0)?) };
-    Ok(said(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
+    Ok(rule_decision(rule, limit, retry_after, unsigned(fields, 1)?, unsigned(fields, 2)?))
 }
 
 /// A rule's answer.
-pub(super) fn said(
+pub(super) fn rule_decision(
     rule: &Rule,
     limit: u64,
     retry_after: Option<u64>,

@@ -4,7 +4,7 @@
 //! each of them counted (its words, unsigned 64 bit, little endian); with a sliding-log a record 250 and the [`Log`]; if the key is blocked, a record 0: `length, until`; if amounts are held, a
 //! record 251 and the [`Holds`]. A value of another form is not ours: it counts as none and is replaced.
 
-use super::codec::{self, MAGIC, Others, put, put_numbers};
+use super::codec::{self, MAGIC, Others, push_record, put_numbers};
 use super::holds::{Holds, Return};
 use crate::base::error::Result;
 use crate::call::known::share;
@@ -39,13 +39,13 @@ pub(super) struct KeyState<'a> {
     pub dirty: bool,
 }
 
-fn of(rule: &Rule) -> &'static Definition {
+fn definition_of(rule: &Rule) -> &'static Definition {
     rule.algorithm().definition()
 }
 
 impl<'a> KeyState<'a> {
     pub fn load(policy: &'a Policy, space: &dyn Space, key: &'a [u8], now: u64) -> Result<KeyState<'a>> {
-        let with_log = policy.rules().iter().any(|rule| of(rule).has_log());
+        let with_log = policy.rules().iter().any(|rule| definition_of(rule).has_log());
         let value = space.get(key)?.filter(|value| !value.is_empty());
         let parsed = value.map(|value| codec::parse(value, &codec::heading(policy), with_log));
         let foreign = matches!(parsed, Some(None));
@@ -62,7 +62,7 @@ impl<'a> KeyState<'a> {
             let entries = Entries { log: &log, space: Some(space), key };
             parsed.records.iter_mut().for_each(|record| record.restore(&entries));
         }
-        let placed = codec::place(policy, &mut parsed.records, log.next, now);
+        let placed = codec::assign_records(policy, &mut parsed.records, log.next, now);
         let others = codec::others(policy, &parsed.records);
         let layout = codec::layout(policy, &placed, &parsed.records, &others);
         let mut state = KeyState {
@@ -99,13 +99,13 @@ impl<'a> KeyState<'a> {
             }
         }
         for (rule, words) in policy.rules().iter().zip(&mut state.words) {
-            state.dirty |= (of(rule).settle)(rule, words, &moment);
+            state.dirty |= (definition_of(rule).settle)(rule, words, &moment);
         }
-        if let Some(returned) = state.holds.expire(now, state.over()) {
+        if let Some(returned) = state.holds.expire(now, state.rules_as_new()) {
             state.dirty = true;
             returned.iter().for_each(|hold| state.give(space, hold));
             // What came back may have made rules as new.
-            state.holds.uncount(state.over());
+            state.holds.uncount(state.rules_as_new());
         }
         state.follow(space);
         Ok(state)
@@ -114,8 +114,8 @@ impl<'a> KeyState<'a> {
     /// Takes over what was counted at another rate, the shares of holds included.
     fn carry(&mut self, i: usize, kept: Rate) {
         let (rule, words) = (&self.policy.rules()[i], &mut self.words[i]);
-        (of(rule).carry)(rule, words, kept, self.now);
-        if let Some(Bucket { refilled, .. }) = &of(rule).bucket {
+        (definition_of(rule).carry)(rule, words, kept, self.now);
+        if let Some(Bucket { refilled, .. }) = &definition_of(rule).bucket {
             let (words, bucket) = (*words, self.bucket(i));
             self.holds.refill(bucket, |filled| refilled(rule, kept, &words, filled));
         }
@@ -123,7 +123,7 @@ impl<'a> KeyState<'a> {
 
     /// How many buckets stand before a rule.
     fn bucket(&self, i: usize) -> usize {
-        self.policy.rules()[..i].iter().filter(|rule| of(rule).has_capacity()).count()
+        self.policy.rules()[..i].iter().filter(|rule| definition_of(rule).has_capacity()).count()
     }
 
     pub fn rule_count(&self) -> usize {
@@ -145,13 +145,13 @@ impl<'a> KeyState<'a> {
     /// The words of the rules of this policy that have a log.
     fn logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words)> {
         let rules = self.policy.rules().iter().zip(&mut self.words);
-        rules.filter_map(|(rule, words)| Some((of(rule).log.as_ref()?, words)))
+        rules.filter_map(|(rule, words)| Some((definition_of(rule).log.as_ref()?, words)))
     }
 
     /// The words of all rules that the log is kept for, those of other policies too.
     fn all_logged(&mut self) -> impl Iterator<Item = (&'static Logged, &mut Words)> {
         let rules = self.policy.rules().iter().zip(&mut self.words);
-        let own = rules.filter_map(|(rule, words)| Some((of(rule).log.as_ref()?, words)));
+        let own = rules.filter_map(|(rule, words)| Some((definition_of(rule).log.as_ref()?, words)));
         own.chain(self.others.logged().map(|(logged, words, ..)| (logged, words)))
     }
 
@@ -168,7 +168,7 @@ impl<'a> KeyState<'a> {
             .rules()
             .iter()
             .zip(&self.words)
-            .map(|(rule, words)| (of(rule).wait)(rule, words, &moment, cost))
+            .map(|(rule, words)| (definition_of(rule).wait)(rule, words, &moment, cost))
             .collect()
     }
 
@@ -181,7 +181,7 @@ impl<'a> KeyState<'a> {
         }
         let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            (of(rule).charge)(rule, words, &moment, cost);
+            (definition_of(rule).charge)(rule, words, &moment, cost);
         }
     }
 
@@ -190,7 +190,7 @@ impl<'a> KeyState<'a> {
         let charged = RefundedCharge { since: self.now, filled: None };
         let moment = Moment::new(self.now, &self.log, space, self.key);
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
-            (of(rule).refund)(rule, words, &moment, amount, &charged);
+            (definition_of(rule).refund)(rule, words, &moment, amount, &charged);
         }
     }
 
@@ -200,22 +200,22 @@ impl<'a> KeyState<'a> {
         let mut buckets = 0;
         for (i, (rule, words)) in self.policy.rules().iter().zip(&mut self.words).enumerate() {
             if hold.counted & 1 << i != 0 {
-                (of(rule).refund)(rule, words, &moment, hold.amount, &hold.charged(buckets));
+                (definition_of(rule).refund)(rule, words, &moment, hold.amount, &hold.charged(buckets));
             }
-            buckets += usize::from(of(rule).has_capacity());
+            buckets += usize::from(definition_of(rule).has_capacity());
         }
     }
 
     /// When each of the buckets is full again.
     pub fn filled(&self) -> Vec<Filled> {
         let rules = self.policy.rules().iter().zip(&self.words);
-        rules.filter_map(|(rule, words)| Some((of(rule).bucket.as_ref()?.filled)(words))).collect()
+        rules.filter_map(|(rule, words)| Some((definition_of(rule).bucket.as_ref()?.filled)(words))).collect()
     }
 
     /// The rules that are as new: a bit each.
-    fn over(&self) -> u32 {
+    fn rules_as_new(&self) -> u32 {
         let rules = self.policy.rules().iter().zip(&self.words).enumerate();
-        rules.filter(|(_, (rule, words))| of(rule).is_fresh(words)).fold(0, |over, (i, _)| over | 1 << i)
+        rules.filter(|(_, (rule, words))| definition_of(rule).is_fresh(words)).fold(0, |over, (i, _)| over | 1 << i)
     }
 
     /// How long a time is at most that is told of a rule by a call that writes nothing.
@@ -229,12 +229,12 @@ impl<'a> KeyState<'a> {
 
     pub fn remaining(&self, space: &dyn Space, i: usize) -> u64 {
         let rule = &self.policy.rules()[i];
-        (of(rule).remaining)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
+        (definition_of(rule).remaining)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
     }
 
     pub fn reset_after(&self, space: &dyn Space, i: usize) -> u64 {
         let rule = &self.policy.rules()[i];
-        (of(rule).reset_after)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
+        (definition_of(rule).reset_after)(rule, &self.words[i], &Moment::new(self.now, &self.log, space, self.key))
     }
 
     /// Writes the state, or removes the key when there is nothing to remember.
@@ -249,14 +249,14 @@ impl<'a> KeyState<'a> {
         }
         let mut tail = Vec::new();
         if self.block_until > self.now {
-            put(&mut tail, codec::BLOCK, &[self.block_length, self.block_until]);
+            push_record(&mut tail, codec::BLOCK, &[self.block_length, self.block_until]);
         }
         if !self.holds.is_empty() {
             let (numbers, bytes) = self.holds.record();
-            put(&mut tail, codec::HOLDS, &numbers);
+            push_record(&mut tail, codec::HOLDS, &numbers);
             tail.extend_from_slice(bytes);
         }
-        if self.policy.rules().iter().any(|rule| of(rule).has_log()) {
+        if self.policy.rules().iter().any(|rule| definition_of(rule).has_log()) {
             self.save_log(space, tail, milliseconds(life));
         } else if let Some(log) = self.other_log {
             self.carry_log(space, log, &tail, milliseconds(life));
@@ -291,7 +291,7 @@ impl<'a> KeyState<'a> {
         head.push((self.words.len() + self.others.count()) as u8);
         head.extend_from_slice(&self.names);
         for (rule, words) in self.policy.rules().iter().zip(&self.words) {
-            put_numbers(&mut head, &words[..of(rule).words.len()]);
+            put_numbers(&mut head, &words[..definition_of(rule).words.len()]);
         }
         head.extend_from_slice(&self.others.words());
         head
@@ -304,7 +304,7 @@ impl<'a> KeyState<'a> {
         let start = head.len() as u64 + codec::LOG_SIZE;
         if self.log.base == start && live <= self.log.room && 2 * self.log.room <= 32 + 3 * live {
             if self.log.logged {
-                space.set_range(self.key, self.log.place(self.log.next - 1), &self.log.last_entry(), ttl);
+                space.set_range(self.key, self.log.offset_of(self.log.next - 1), &self.log.last_entry(), ttl);
             }
             if !tail.is_empty() {
                 space.set_range(self.key, start + ENTRY * self.log.room, &tail, ttl);
@@ -318,7 +318,7 @@ impl<'a> KeyState<'a> {
             let count = live - 1;
             if count > 0 {
                 let straight = count.min(self.log.room - oldest % self.log.room);
-                ring.extend_from_slice(space.range(self.key, self.log.place(oldest), ENTRY * straight));
+                ring.extend_from_slice(space.range(self.key, self.log.offset_of(oldest), ENTRY * straight));
                 ring.extend_from_slice(space.range(self.key, self.log.base, ENTRY * (count - straight)));
                 ring.resize((ENTRY * count) as usize, 0);
             }

@@ -2,7 +2,7 @@
 
 use super::codec;
 use super::holds::{Holds, SETTLED, Unsettled};
-use super::spec::said;
+use super::spec::rule_decision;
 use super::state::KeyState;
 use crate::base::decision::RuleDecision;
 use crate::base::error::Result;
@@ -61,7 +61,7 @@ impl StoredLimiter {
         let waits = state.waits(&space, 1);
         for (at, (rule, wait)) in policy.rules().iter().zip(waits).enumerate() {
             let (left, reset_after) = (state.remaining(&space, at), state.reset_after(&space, at));
-            self.rules.push((*rule, said(rule, rule.capacity(), wait, left, reset_after)));
+            self.rules.push((*rule, rule_decision(rule, rule.capacity(), wait, left, reset_after)));
         }
         self.block_left = state.block_left();
         self.holds = holds(&state.holds, now);
@@ -119,7 +119,7 @@ impl Space for OneValue<'_> {
     fn set_range(&mut self, _key: &[u8], _from: u64, _bytes: &[u8], _ttl: u64) {}
     fn set(&mut self, _key: &[u8], _value: Vec<u8>, _ttl: u64) {}
     fn set_object(&mut self, _key: &[u8], _object: Box<Object>, _ttl: u64) {}
-    fn keep(&mut self, _key: &[u8], _ttl: u64) {}
+    fn set_ttl(&mut self, _key: &[u8], _ttl: u64) {}
     fn plant(&mut self, _key: &[u8], _value: Planted) {}
 }
 

@@ -136,7 +136,7 @@ impl Attempt {
     }
 
     /// How it ends when its time is over: refused, or failed if the server has been away until now.
-    pub fn over(&self) -> Result<bool> {
+    pub fn on_wait_over(&self) -> Result<bool> {
         self.outage.error().map_or(Ok(false), |error| Err(error.clone()))
     }
 
@@ -306,7 +306,7 @@ impl Attempt {
 
     /// What takes back all that the attempt may have left, or will leave when a late question arrives; none if that is
     /// nothing.
-    pub fn leave(&self) -> Option<Cleanup> {
+    pub fn cleanup(&self) -> Option<Cleanup> {
         let spec = &self.lock.spec;
         let release = || spec.release(self.id, spec.tombstone());
         (self.asked || self.left).then(|| Cleanup::new(&spec.session, release()).again_until(spec.options.ttl))
@@ -322,11 +322,11 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         // Of one that only waited, nobody has read an answer.
         let is_over = self.is_made && !self.is_abandoned() && !self.waits();
-        let over = || if self.over().is_ok() { AcquisitionResult::Refused } else { AcquisitionResult::Error };
+        let over = || if self.on_wait_over().is_ok() { AcquisitionResult::Refused } else { AcquisitionResult::Error };
         if let Some(result) = self.result.or_else(|| is_over.then(over)) {
             count_acquisition(result, self.began.elapsed());
         }
-        self.lock.ended(self.number);
+        self.lock.on_grant_end(self.number);
     }
 }
 

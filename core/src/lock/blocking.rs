@@ -31,7 +31,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
             AttemptStep::Failed(error) => break Err(error),
             AttemptStep::Listen => hint_wait.listen(interrupted),
             AttemptStep::Rest(until) => match hint_wait.rest(&attempt.id, attempt.nap(until), interrupted) {
-                Ok(()) if !attempt.waits() => break attempt.over(),
+                Ok(()) if !attempt.waits() => break attempt.on_wait_over(),
                 rested => rested,
             },
         };
@@ -51,7 +51,7 @@ pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> boo
         Err(error) if error.code() != Code::Closed => CLEAN_UP,
         _ => session.timeout,
     };
-    attempt.leave().into_iter().for_each(|cleanup| cleanup.send_here(within));
+    attempt.cleanup().into_iter().for_each(|cleanup| cleanup.send_here(within));
     result
 }
 
@@ -60,7 +60,7 @@ pub(super) fn acquire_among_threads(mut attempt: Attempt, interrupted: &mut dyn 
     let question = attempt.ask_once();
     let ended = match attempt.on_answer(blocking::run(attempt.lock.spec.exchange(question), interrupted)) {
         AttemptStep::Held(held) => {
-            super::messages::keep(&held);
+            super::messages::watch(&held);
             return Ok(true);
         }
         AttemptStep::Refused => Some(Ok(false)),

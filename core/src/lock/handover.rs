@@ -192,6 +192,6 @@ impl Operation for AdoptCall {
 
 impl Drop for AdoptCall {
     fn drop(&mut self) {
-        self.lock.ended(self.number);
+        self.lock.on_grant_end(self.number);
     }
 }

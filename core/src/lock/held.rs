@@ -175,7 +175,7 @@ impl HeldLock {
     }
 
     /// What gives it back.
-    pub fn leave(&self) -> Cleanup {
+    pub fn cleanup(&self) -> Cleanup {
         Cleanup::new(&self.spec.session, self.spec.release(self.id, 0)).again_until(self.ttl())
     }
 

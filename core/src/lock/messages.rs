@@ -42,7 +42,7 @@ pub(super) fn release(held: Arc<HeldLock>, was_held: bool, id: u64, sink: &Arc<d
 }
 
 /// Asks the process' thread to renew a grant and to tell its loss.
-pub(super) fn keep(held: &Arc<HeldLock>) {
+pub(super) fn watch(held: &Arc<HeldLock>) {
     let kept = held.clone();
     // It is renewed at a third of its ttl: until then the thread need not know, and most are given back before.
     let latest = Instant::now() + Duration::from_micros(held.remaining() / 4);
@@ -50,15 +50,15 @@ pub(super) fn keep(held: &Arc<HeldLock>) {
         if kept.is_held()
             && let Some(locks) = guests.of::<LockQueue>()
         {
-            locks.keep(&kept);
+            locks.watch(&kept);
         }
     });
 }
 
-/// As [`keep`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
+/// As [`watch`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
 pub(super) fn keep_if_renewed(held: &Arc<HeldLock>) {
     if held.spec.options.renew {
-        keep(held);
+        watch(held);
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn give_back(held: Arc<HeldLock>) {
 
 /// Takes back in the background what an attempt may have left.
 pub(super) fn forget(attempt: &Attempt) {
-    if let Some(cleanup) = attempt.leave() {
+    if let Some(cleanup) = attempt.cleanup() {
         cleanup.send_in_background();
     }
 }

@@ -248,7 +248,7 @@ impl Lock {
             held.on_loss(listener);
             // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
             if held.is_held() {
-                messages::keep(&held);
+                messages::watch(&held);
             }
         }
     }
@@ -332,7 +332,7 @@ impl Inner {
         Ok(handle.attempt)
     }
 
-    fn ended(&self, number: u64) {
+    fn on_grant_end(&self, number: u64) {
         let mut handle = self.handle();
         if handle.attempt == number {
             handle.attempt = 0;

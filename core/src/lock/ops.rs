@@ -51,7 +51,7 @@ impl Acquiring {
     /// As [`run`](Acquiring::run).
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {
         if self.attempt.lock.spec.is_quorum() {
-            return quorum::acquire(self.attempt, messages::keep, interrupted);
+            return quorum::acquire(self.attempt, messages::watch, interrupted);
         }
         blocking::acquire_among_threads(self.attempt, interrupted)
     }

@@ -76,7 +76,7 @@ impl LockOptions {
         if self.replicas_ack > u64::from(u32::MAX) {
             return Err(Error::invalid(format!("replicas_ack {} is above 2^32 - 1: lower it", self.replicas_ack)));
         }
-        if self.replicas_ack > 0 && !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
+        if !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
             return Err(Error::invalid(format!(
                 "ack_timeout of {} is not between 1 ms and a minute: change it",
                 span(self.ack_timeout)

@@ -53,11 +53,11 @@ impl Passed {
             bytes[0] |= FAIR;
         }
         bytes.extend_from_slice(&self.id);
-        put(&mut bytes, self.ttl);
-        put(&mut bytes, self.max_hold);
+        push_number(&mut bytes, self.ttl);
+        push_number(&mut bytes, self.max_hold);
         if self.kind == LockKind::Semaphore {
-            put(&mut bytes, self.of_permits.0);
-            put(&mut bytes, self.of_permits.1);
+            push_number(&mut bytes, self.of_permits.0);
+            push_number(&mut bytes, self.of_permits.1);
         }
         for text in [self.prefix.as_bytes(), self.label.as_bytes()] {
             put_bytes(&mut bytes, text);
@@ -131,7 +131,7 @@ fn checksum(bytes: &[u8]) -> [u8; CHECK] {
 }
 
 /// Writes a number, seven bits a byte, the low ones first.
-fn put(out: &mut Vec<u8>, mut number: u64) {
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
     while number > 127 {
         out.push(number as u8 | 128);
         number >>= 7;
@@ -140,7 +140,7 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put(out, bytes.len() as u64);
+    push_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 

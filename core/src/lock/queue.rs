@@ -151,7 +151,7 @@ impl LockQueue {
             }
             self.holders.insert(names.clone(), Arc::downgrade(&held));
         }
-        self.renewals.keep(&held);
+        self.renewals.watch(&held);
     }
 
     /// Releases, by passing the lock on if somebody here waits for it, and answers with a flag.
@@ -186,8 +186,8 @@ impl LockQueue {
     }
 
     /// Renews it from now on, and tells its loss.
-    pub fn keep(&mut self, held: &Arc<HeldLock>) {
-        self.renewals.keep(held);
+    pub fn watch(&mut self, held: &Arc<HeldLock>) {
+        self.renewals.watch(held);
     }
 
     /// Lets those out whose callers have gone.
@@ -211,7 +211,7 @@ impl LockQueue {
                     continue;
                 }
                 let Some(waiter) = line.remove(at) else { break };
-                self.actions.extend(waiter.attempt.leave().map(Action::CleanUp));
+                self.actions.extend(waiter.attempt.cleanup().map(Action::CleanUp));
                 let answer = answer(&waiter);
                 self.actions.push(Action::Answer(waiter.tag, answer));
                 if at == 0 {
@@ -292,7 +292,7 @@ impl LockQueue {
     }
 
     fn end(&mut self, waiter: QueuedAttempt, answer: Result<Answer>, leaves: bool) {
-        self.actions.extend(waiter.attempt.leave().filter(|_| leaves).map(Action::CleanUp));
+        self.actions.extend(waiter.attempt.cleanup().filter(|_| leaves).map(Action::CleanUp));
         // The handle is free for another attempt before its caller hears of this one's end.
         let QueuedAttempt { attempt, tag, .. } = waiter;
         drop(attempt);

@@ -54,7 +54,7 @@ fn rounds(attempt: &mut Attempt, keep: fn(&Arc<HeldLock>), interrupted: &mut dyn
                 // The rounds may have taken longer than the lease lasts.
                 if held.is_held() {
                     if !attempt.lock.granted(&held, attempt.number) {
-                        leave(attempt, interrupted);
+                        clean_up_everywhere(attempt, interrupted);
                         return Err(taken_back());
                     }
                     keep(&held);
@@ -64,7 +64,7 @@ fn rounds(attempt: &mut Attempt, keep: fn(&Arc<HeldLock>), interrupted: &mut dyn
             }
             Err(why) => attempt.lock.refused(why.message().to_owned()),
         }
-        leave(attempt, interrupted);
+        clean_up_everywhere(attempt, interrupted);
         if attempt.is_abandoned() {
             return Err(taken_back());
         }
@@ -152,7 +152,7 @@ pub(super) fn force_release(spec: &LockSpec) -> Result<u64> {
 }
 
 /// Takes back everywhere what an attempt may have left.
-fn leave(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
+fn clean_up_everywhere(attempt: &Attempt, interrupted: &mut dyn FnMut() -> bool) {
     let mut since = None;
     let mut gives_up = || {
         since = since.or_else(|| interrupted().then(Instant::now));

@@ -72,7 +72,7 @@ pub(crate) struct Renewals {
 
 impl Renewals {
     /// Watches one more, unless it does.
-    pub fn keep(&mut self, held: &Arc<HeldLock>) {
+    pub fn watch(&mut self, held: &Arc<HeldLock>) {
         if held.is_to_be_watched() {
             self.all.push(Renewal::new(held));
         }

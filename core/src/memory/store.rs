@@ -495,7 +495,7 @@ impl Space for StoreView<'_> {
         self.put(key, StoredValue::Object(object), end(self.now.wall, ttl), self.grace);
     }
 
-    fn keep(&mut self, key: &[u8], ttl: u64) {
+    fn set_ttl(&mut self, key: &[u8], ttl: u64) {
         let (expires, grace) = (end(self.now.wall, ttl), self.grace);
         if let Some(entry) = self.entry_mut(key) {
             (entry.expires, entry.grace) = (expires, grace);

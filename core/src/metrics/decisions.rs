@@ -8,7 +8,7 @@ use crate::base::outcome::Outcome;
 
 /// Which counter of a limiter counts decisions of this outcome and source.
 #[inline]
-pub(super) fn place(outcome: Outcome, source: Source) -> usize {
+pub(super) fn counter_index(outcome: Outcome, source: Source) -> usize {
     outcome as usize * Source::ALL.len() + source as usize
 }
 
@@ -30,7 +30,7 @@ impl DecisionCounters {
     #[inline]
     pub fn count(&self, decision: &Decision) {
         let Some(stripes) = self.0 else { return };
-        stripes::add(stripes, place(Outcome::of(decision), decision.source), 1);
+        stripes::add(stripes, counter_index(Outcome::of(decision), decision.source), 1);
         if decision.healed {
             stripes::add(stripes, HEALED, 1);
         }
@@ -38,12 +38,12 @@ impl DecisionCounters {
 
     /// Counts a call that came to none: this one was asked.
     pub fn count_error(&self, asked: Source) {
-        self.0.iter().for_each(|stripes| stripes::add(stripes, place(Outcome::Error, asked), 1));
+        self.0.iter().for_each(|stripes| stripes::add(stripes, counter_index(Outcome::Error, asked), 1));
     }
 
     /// How many there were.
     #[cfg(test)]
     pub fn get(&self, outcome: Outcome, source: Source) -> u64 {
-        self.0.map_or(0, |stripes| stripes::sums(stripes)[place(outcome, source)])
+        self.0.map_or(0, |stripes| stripes::sums(stripes)[counter_index(outcome, source)])
     }
 }

@@ -23,7 +23,7 @@ mod tests;
 pub use calls::Feature;
 pub use exposition::prometheus;
 pub use loads::LoadCounters;
-pub use process::{METRICS_FILE_VARIABLE, METRICS_VARIABLE, file, place, prepare};
+pub use process::{METRICS_FILE_VARIABLE, METRICS_VARIABLE, file, prepare, shared_by};
 pub use snapshot::{Histogram, Metric, MetricKind, Sample, SampleValue, Snapshot, snapshot};
 
 pub(crate) use breakers::{BreakerGauge, Trouble, breaker_gauge};

@@ -47,7 +47,7 @@ pub fn prepare(file: Option<&Path>) -> Result<()> {
 }
 
 /// Who counts in the same table as this process.
-pub fn place() -> SharedBy {
+pub fn shared_by() -> SharedBy {
     TABLE.get().map_or(SharedBy::Nobody, |kept| kept.place)
 }
 

@@ -185,7 +185,7 @@ fn decisions(table: CounterTable) -> Vec<Sample> {
             Outcome::ALL.into_iter().flat_map(|outcome| Source::ALL.map(|source| (outcome, source)))
         {
             let labels = [("limiter", &*name), ("result", outcome.as_str()), ("source", source.as_str())];
-            samples.push(sample(&labels, sums[decisions::place(outcome, source)]));
+            samples.push(sample(&labels, sums[decisions::counter_index(outcome, source)]));
         }
     }
     without_zeros(samples)

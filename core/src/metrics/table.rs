@@ -29,14 +29,14 @@ impl CounterTable {
     /// A place is claimed by one exchange of its hash, and the name is written after it by everybody who comes by and does not
     /// find it, all the same bytes: whoever is killed in between is completed by the next.
     pub(super) fn series<const W: usize>(self, region: &Region, name: &[u8]) -> &'static Stripes<W> {
-        let at = self.place(region, name);
+        let at = self.find_or_claim(region, name);
         if let Some(at) = at {
             self.write_name(region, at, name);
         }
         self.counters(region, at.unwrap_or(region.most))
     }
 
-    fn place(self, region: &Region, name: &[u8]) -> Option<usize> {
+    fn find_or_claim(self, region: &Region, name: &[u8]) -> Option<usize> {
         // Nobody aims at a place: names are the developer's.
         let own = hash([0, 0], name)[0].max(1);
         let hashes = &self.0[region.start..][..region.most];

@@ -94,12 +94,12 @@ impl Cleanups {
 
     /// Those whose time has come.
     pub fn due(&mut self, now: Instant) -> Vec<Cleanup> {
-        self.take(|then, _| then <= now)
+        self.take_where(|then, _| then <= now)
     }
 
     /// Those of a client that is about to close, for a last time.
-    pub fn of(&mut self, client: u64) -> Vec<Cleanup> {
-        self.take(|_, cleanup| cleanup.session.engine().number == client)
+    pub fn take_of_client(&mut self, client: u64) -> Vec<Cleanup> {
+        self.take_where(|_, cleanup| cleanup.session.engine().number == client)
     }
 
     /// When to look again.
@@ -107,7 +107,7 @@ impl Cleanups {
         self.all.iter().map(|(then, _)| *then).min()
     }
 
-    fn take(&mut self, fits: impl Fn(Instant, &Cleanup) -> bool) -> Vec<Cleanup> {
+    fn take_where(&mut self, fits: impl Fn(Instant, &Cleanup) -> bool) -> Vec<Cleanup> {
         self.all.extract_if(.., |(then, cleanup)| fits(*then, cleanup)).map(|(_, cleanup)| cleanup).collect()
     }
 }

@@ -12,7 +12,7 @@ pub(crate) trait Errand: Send + Sync {
     /// The call, as it is to be made now; none if there is nothing to do any more.
     fn call(&self) -> Option<Exchange>;
     /// How the call has ended.
-    fn ended(&self, answer: Result<Answer>);
+    fn on_answer(&self, answer: Result<Answer>);
 }
 
 /// Those whose time has not come.

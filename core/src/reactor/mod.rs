@@ -83,7 +83,7 @@ impl Reactor {
     /// A client was closed: what was held, asked for or is being released is taken back beside its connection, which goes
     /// at once.
     fn close(&mut self, client: u64) {
-        let mut leaves = self.cleanups.of(client);
+        let mut leaves = self.cleanups.take_of_client(client);
         leaves.extend(self.pending.values().filter_map(|pending| match pending {
             Pending::CleanUp(leave) if leave.session.engine().number == client => Some(leave.clone()),
             _ => None,
@@ -211,7 +211,7 @@ impl Reactor {
                 Err(error) if !cleanup.session.is_closed() => self.cleanups.failed(cleanup, &error),
                 _ => {}
             },
-            Pending::Errand(errand) => errand.ended(answer),
+            Pending::Errand(errand) => errand.on_answer(answer),
             Pending::Part => {}
         }
     }

@@ -166,7 +166,7 @@ impl Batch {
         if is_elsewhere {
             node.pool.distrust(Instant::now());
         } else if session.is_none_or(|session| session.engine().route.look(&mut wire, node, deadline)) {
-            node.pool.keep(wire);
+            node.pool.give_back(wire);
         }
         Ok(())
     }

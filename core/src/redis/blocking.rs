@@ -86,7 +86,7 @@ fn send(exchange: &mut Exchange, interrupted: &mut dyn FnMut() -> bool) -> Step 
         }
         if !matches!(step, Step::Send) || !exchange.is_for(&node) {
             if exchange.session().engine().route.look(&mut wire, &node, exchange.deadline()) {
-                node.pool.keep(wire);
+                node.pool.give_back(wire);
             }
             return step;
         }

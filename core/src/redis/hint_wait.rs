@@ -98,7 +98,7 @@ impl HintWait {
                     return Ok(true);
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => return Err(interruption()),
-                Ok(()) => self.session.engine().subscriptions.keep(subscription),
+                Ok(()) => self.session.engine().subscriptions.give_back(subscription),
                 // Another one may do.
                 Err(_) => {}
             }
@@ -132,7 +132,7 @@ impl HintWait {
         if let Some(subscription) = self.subscription.take()
             && self.generation == generation()
         {
-            self.session.engine().subscriptions.keep(subscription);
+            self.session.engine().subscriptions.give_back(subscription);
         }
     }
 }

@@ -161,7 +161,7 @@ fn put_denied(limiters: &mut Vec<ReportedLimiter>, denied: Vec<Frequent<Denied>>
             scope: value.scope.map(Vec::from),
             count,
             over,
-            why: value.reason.told(),
+            why: value.reason.why(),
             until: value.until.map(left),
         });
     }
@@ -198,7 +198,7 @@ impl Reason {
         }
     }
 
-    fn told(&self) -> Why {
+    fn why(&self) -> Why {
         match self {
             Reason::Blocked => Why::Blocked,
             Reason::Closed => Why::Closed,

@@ -62,8 +62,8 @@ pub fn set_language(name: &str) {
 pub fn flush() {
     let all = ALL.get().map(|all| lock(all).clone()).unwrap_or_default();
     for reporter in all.iter().filter_map(Weak::upgrade) {
-        if let Some(exchange) = reporter.take().map(|exchange| exchange.within(CLEAN_UP)) {
-            batch::run_all(vec![exchange], &mut || false).into_iter().for_each(|answer| reporter.ended(answer));
+        if let Some(exchange) = reporter.take_report().map(|exchange| exchange.within(CLEAN_UP)) {
+            batch::run_all(vec![exchange], &mut || false).into_iter().for_each(|answer| reporter.on_sent(answer));
         }
     }
 }
@@ -115,7 +115,7 @@ impl Reporter {
     }
 
     /// The call that sends what there is; none if there is nothing.
-    pub fn take(&self) -> Option<Exchange> {
+    pub fn take_report(&self) -> Option<Exchange> {
         let session = self.session.upgrade()?;
         let mut here = lock(self.here.get()?);
         here.due = None;
@@ -128,7 +128,7 @@ impl Reporter {
     }
 
     /// How a call has ended that sent some.
-    fn ended(&self, answer: Result<Answer>) {
+    fn on_sent(&self, answer: Result<Answer>) {
         let Some(mut here) = self.here.get().map(lock) else { return };
         let Err(error) = answer else {
             (here.lost, here.is_told) = (0, false);
@@ -156,11 +156,11 @@ impl Errand for Sending {
     fn call(&self) -> Option<Exchange> {
         // One that was closed has sent its last one.
         self.reporter.session.upgrade().filter(|session| !session.is_closed())?;
-        if self.reporter.rests() { None } else { self.reporter.take() }
+        if self.reporter.rests() { None } else { self.reporter.take_report() }
     }
 
-    fn ended(&self, answer: Result<Answer>) {
-        self.reporter.ended(answer);
+    fn on_answer(&self, answer: Result<Answer>) {
+        self.reporter.on_sent(answer);
     }
 }
 

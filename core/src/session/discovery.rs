@@ -46,7 +46,7 @@ impl Discovery {
     }
 
     /// How many searches have ended.
-    pub fn ended(&self) -> u64 {
+    pub fn searches_ended(&self) -> u64 {
         self.ended.load(Ordering::Acquire)
     }
 
@@ -56,7 +56,7 @@ impl Discovery {
         (!was_busy).then(|| DiscoveryGuard(self))
     }
 
-    /// As [`begin`](Discovery::begin), for another thread, which [`take`](Discovery::take)s it; rings when it is over, or the
+    /// As [`begin`](Discovery::begin), for another thread, which [adopts](Discovery::adopt_search) it; rings when it is over, or the
     /// one that is under way.
     pub fn begin_elsewhere(&self, bell: Option<Bell>) -> bool {
         let mut state = self.lock();
@@ -65,18 +65,18 @@ impl Discovery {
     }
 
     /// The search that was begun elsewhere, for this thread.
-    pub fn take(&self) -> DiscoveryGuard<'_> {
+    pub fn adopt_search(&self) -> DiscoveryGuard<'_> {
         DiscoveryGuard(self)
     }
 
     /// Waits for the end of the search that is under way.
     pub fn wait(&self, deadline: Instant, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
-        let before = self.ended();
+        let before = self.searches_ended();
         let mut state = self.lock();
-        while state.busy && self.ended() == before {
+        while state.busy && self.searches_ended() == before {
             let left = deadline.saturating_duration_since(Instant::now());
             state = self.over.wait_timeout(state, left.min(SLICE)).unwrap_or_else(PoisonError::into_inner).0;
-            if state.busy && self.ended() == before {
+            if state.busy && self.searches_ended() == before {
                 // A signal's handler may be slow, or make a call of its own.
                 drop(state);
                 if interrupted() {
@@ -167,9 +167,9 @@ mod tests {
         });
         drop(search);
         assert!(waiting.join().unwrap());
-        assert_eq!((rung.load(Ordering::SeqCst), discovery.ended()), (1, 1));
+        assert_eq!((rung.load(Ordering::SeqCst), discovery.searches_ended()), (1, 1));
         assert!(discovery.begin_elsewhere(None) && discovery.begin().is_none());
-        drop(discovery.take());
+        drop(discovery.adopt_search());
         assert!(discovery.begin().is_some());
     }
 

@@ -126,11 +126,6 @@ impl Exchange {
         self
     }
 
-    /// Has it done in what is left of its time, after it was kept from its start.
-    pub fn hurry(&mut self, now: Instant) {
-        self.timeout = self.deadline.saturating_duration_since(now).min(self.timeout);
-    }
-
     /// The same, but a closed client does it too: what it held is given back.
     pub fn parting(mut self) -> Exchange {
         self.parting = true;
@@ -139,11 +134,6 @@ impl Exchange {
 
     pub fn session(&self) -> &Arc<Session> {
         &self.session
-    }
-
-    /// Whether a denied call is tried again until its wait is over.
-    pub fn waits(&self) -> bool {
-        self.wait_until.is_some()
     }
 
     /// The server that it is to be sent to; none before a start has said [`Step::Send`].
@@ -366,7 +356,7 @@ impl Exchange {
     fn read(&self, reply: &mut [Reply], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
         if self.unknown.is_none() {
-            return self.operation.take(&mut reply[2..], source);
+            return self.operation.decode_taking(&mut reply[2..], source);
         }
         self.operation.decode_repeated(&reply[2..], source)
     }
@@ -411,7 +401,7 @@ impl Exchange {
 
     /// It is over.
     fn done(&self, result: Result<Answer>) -> Step {
-        self.operation.ended(&result);
+        self.operation.on_end(&result);
         Step::Done(result.and_then(|answer| self.operation.finish(answer)))
     }
 }

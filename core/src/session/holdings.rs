@@ -36,7 +36,7 @@ impl Holdings {
     }
 
     /// Those of a type that are held now.
-    pub fn take<T: Holding>(&self) -> Vec<Arc<T>> {
+    pub fn take_all<T: Holding>(&self) -> Vec<Arc<T>> {
         let held = std::mem::take(&mut self.all.lock().unwrap_or_else(PoisonError::into_inner).held);
         let of_type = |held: Arc<dyn Holding>| {
             let any: Arc<dyn Any + Send + Sync> = held;

@@ -176,14 +176,14 @@ impl Session {
         let session = self.clone();
         let spawned = on_thread("quotalock-servers", move || {
             let route = &session.engine().route;
-            let _search = route.discovery().map(Discovery::take);
+            let _search = route.discovery().map(Discovery::adopt_search);
             // Whoever waits for it began before, and hears what came of it before its own time is over.
             let deadline = Instant::now() + session.timeout.mul_f64(SEARCH_SHARE);
             // What came of it, the next start tells.
             let _ = route.search(session.timeout, deadline, false, &mut || session.is_closed());
         });
         if spawned.is_err() {
-            drop(discovery.take());
+            drop(discovery.adopt_search());
         }
     }
 }

@@ -44,8 +44,8 @@ impl Node {
         let gauge = |trouble| breaker_gauge(&server.to_string(), trouble);
         Arc::new(Node {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            breaker: Breaker::told(gauge(Trouble::Unreachable)),
-            refusal_breaker: RefusalBreaker::told(gauge(Trouble::Refusing)),
+            breaker: Breaker::with_gauge(gauge(Trouble::Unreachable)),
+            refusal_breaker: RefusalBreaker::with_gauge(gauge(Trouble::Refusing)),
             server,
             pool: Pool::default(),
             connected: Arc::default(),

@@ -95,7 +95,7 @@ impl Route {
 
     /// How many searches have ended.
     pub fn searches(&self) -> u64 {
-        self.discovery().map_or(0, Discovery::ended)
+        self.discovery().map_or(0, Discovery::searches_ended)
     }
 
     /// Whether it is time to look for the servers again, while calls go on.

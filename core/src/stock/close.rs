@@ -46,7 +46,7 @@ impl Operation for Close {
             sale.close(self.id, now);
         }
         let closed = sale.closer == Some(self.id);
-        sale::keep(space, &self.target, now)?;
+        sale::store(space, &self.target, now)?;
         Ok(vec![int(1), int(now), int(closed.into())])
     }
 

@@ -51,7 +51,7 @@ impl Operation for ExtendHolds {
             } else {
                 sale.save_if_dirty();
             }
-            sale::keep(space, target, now)?;
+            sale::store(space, target, now)?;
         }
         Ok(vec![int(1), int(now), int(all.into())])
     }

@@ -104,7 +104,7 @@ impl Operation for OpenSale {
         let kept = (self.options.retention, self.options.ledger_cap);
         let sale = Sale::new(opened.clone(), self.id, kept, self.opening.prizes.clone(), now);
         space.set_object(&self.target.keys[0], Box::new(sale), self.options.retention.div_ceil(1_000));
-        sale::keep(space, &self.target, now)?;
+        sale::store(space, &self.target, now)?;
         Ok(reply(1, &opened, true))
     }
 

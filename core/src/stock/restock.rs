@@ -58,7 +58,7 @@ impl Operation for Restock {
             return Ok(answer(outcome, quantity));
         }
         sale.restock(self.quantity, &self.prizes);
-        sale::keep(space, &self.target, now)?;
+        sale::store(space, &self.target, now)?;
         let reply = answer(1, quantity + self.quantity);
         self.memory.remember(space, &reply, now);
         Ok(reply)

@@ -107,10 +107,10 @@ pub(super) fn find<'a>(space: &'a mut dyn Space, target: &SaleTarget, now: u64) 
 }
 
 /// Makes the store keep the sale, after a call that may have written, for as long as it is to be kept.
-pub(super) fn keep(space: &mut dyn Space, target: &SaleTarget, now: u64) -> Result<()> {
+pub(super) fn store(space: &mut dyn Space, target: &SaleTarget, now: u64) -> Result<()> {
     if let Some(sale) = find(space, target, now)? {
         let ttl = sale.kept.saturating_sub(sale.now());
-        space.keep(&target.keys[0], ttl.div_ceil(1_000));
+        space.set_ttl(&target.keys[0], ttl.div_ceil(1_000));
     }
     Ok(())
 }

@@ -108,7 +108,7 @@ impl Operation for Settle {
                 Settlement::Confirm => sale.sell(&item.target, &item.hold),
                 Settlement::Cancel => sale.give_back(&item.target, &item.hold, LedgerKind::Cancelled),
             }
-            sale::keep(space, &item.target, now)?;
+            sale::store(space, &item.target, now)?;
             let value = [MAGIC, &(now + self.memory).to_le_bytes(), &[byte]].concat();
             space.set(&item.key, value, self.memory.div_ceil(1_000) + 1);
         }

@@ -78,7 +78,7 @@ impl Operation for Status {
         let phase = if sale.is_ended(now) { 2 } else { 1 };
         let numbers = [sale.available, sale.held, sale.sold, sale.buyers(), sale.per_buyer, sale.ends];
         let reply = [1, now, phase].into_iter().chain(numbers).map(int).collect();
-        sale::keep(space, &self.target, now)?;
+        sale::store(space, &self.target, now)?;
         Ok(reply)
     }
 

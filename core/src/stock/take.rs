@@ -265,7 +265,7 @@ impl Operation for Take {
                 reply.extend([int(sale.by_server(till)), int(drawn.len() as u64)]);
                 reply.extend(drawn.into_iter().map(Reply::Bytes));
             }
-            sale::keep(space, &item.target, now)?;
+            sale::store(space, &item.target, now)?;
         }
         if let Some(memory) = &self.memory {
             reply.extend(self.items.iter().map(|item| Reply::Bytes(item.member.clone())));
@@ -326,7 +326,7 @@ impl Operation for Take {
         })
     }
 
-    fn ended(&self, result: &Result<Answer>) {
+    fn on_end(&self, result: &Result<Answer>) {
         let decided = result.as_ref().map(|answer| match (answer.get::<Taken>(), answer.get::<TakenAll>()) {
             (Some(taken), _) => Some((taken.outcome, None)),
             (_, Some(taken)) => Some((taken.outcome, taken.refused)),

@@ -20,7 +20,7 @@ impl MapPace {
     }
 
     /// The map was asked for.
-    pub fn asked(&self, now: Instant) {
+    pub fn on_asked(&self, now: Instant) {
         self.0.looked(now);
     }
 }

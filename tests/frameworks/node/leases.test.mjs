@@ -1,4 +1,4 @@
-// Limits that take a lease: in every package ten requests take one call, and the first one beyond the limit is refused.
+// Limits that take a prefetch: in every package ten requests take one call, and the first one beyond the limit is refused.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -81,15 +81,15 @@ const packages = {
 }
 
 for (const [name, make] of Object.entries(packages)) {
-  test(`${name}: ten requests take one call with a lease of ten`, async (context) => {
+  test(`${name}: ten requests take one call with a prefetch of ten`, async (context) => {
     const { url, socket: file } = await ownRedis(context)
     const admin = new Redis(file)
     context.after(() => admin.disconnect())
-    const ask = await make('a "b" é', '200/hour', { client: client(url), lease: 10 })
+    const ask = await make('a "b" é', '200/hour', { client: client(url), prefetch: 10 })
     const admitted = async (/** @type {number} */ count) => {
       for (let i = 0; i < count; i++) assert.equal((await ask()).status, 200)
     }
-    // A lease begins small, and ends small when little is left.
+    // A prefetch begins small, and ends small when little is left.
     await admitted(50)
     await admin.config('RESETSTAT')
     await admitted(100)
@@ -104,9 +104,9 @@ for (const [name, make] of Object.entries(packages)) {
   })
 }
 
-test('nest: its middleware is that of express, and its guard takes a lease too', async () => {
+test('nest: its middleware is that of express, and its guard takes a prefetch too', async () => {
   assert.equal(nest.rateLimit, express.rateLimit)
   const own = client('memory://')
-  assert.throws(() => nest.rateLimitGuard('a', 'sliding-log 10/hour', { client: own, lease: 10 }), /lease/)
-  assert.throws(() => express.rateLimit('a', '10/hour', { client: own, lease: 11 }), /limit "a": .*lease/)
+  assert.throws(() => nest.rateLimitGuard('a', 'sliding-log 10/hour', { client: own, prefetch: 10 }), /prefetch/)
+  assert.throws(() => express.rateLimit('a', '10/hour', { client: own, prefetch: 11 }), /limit "a": .*prefetch/)
 })

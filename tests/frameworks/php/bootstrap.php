@@ -16,7 +16,7 @@ set_error_handler(function (int $level, string $message, string $file, int $line
     return $ours && error_reporting() & $level ? throw new \ErrorException($message, 0, $level, $file, $line) : true;
 });
 if (!extension_loaded('ratelimit')) {
-    fwrite(STDERR, "The extension is not loaded: run `make test-frameworks-php`.\n");
+    fwrite(STDERR, "The extension is not loaded: run `make test SUITE=frameworks-php`.\n");
     exit(2);
 }
 // Without servers no test could run: this ends the run with a message.

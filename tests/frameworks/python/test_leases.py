@@ -1,4 +1,4 @@
-"""Limits that take a lease: in every package ten requests take about one call, and the first beyond the limit is
+"""Limits that take a prefetch: in every package ten requests take about one call, and the first beyond the limit is
 refused."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def of_wsgi(url: str, stack: ExitStack) -> Ask:
         start_response("200 OK", [])
         return [b""]
 
-    limited = wsgi.RateLimitMiddleware(application, POLICY, client=quotalock.Client(url, timeout=10.0), lease=10)
+    limited = wsgi.RateLimitMiddleware(application, POLICY, client=quotalock.Client(url, timeout=10.0), prefetch=10)
     told: list[int] = []
 
     def start(status: str, fields: Any) -> Any:
@@ -54,7 +54,7 @@ def of_wsgi(url: str, stack: ExitStack) -> Ask:
 def of_flask(url: str, stack: ExitStack) -> Ask:
     app = Flask(__name__)
     limiter = Limiter(app=app, client=quotalock.Client(url, timeout=10.0))
-    app.add_url_rule("/", "index", limiter.limit(POLICY, lease=10)(lambda: "found"))
+    app.add_url_rule("/", "index", limiter.limit(POLICY, prefetch=10)(lambda: "found"))
     client = app.test_client()
     return lambda count: [client.get("/").status_code for _ in range(count)]
 
@@ -67,11 +67,11 @@ def on_a_loop(app: Any) -> Ask:
 
 
 def of_asgi(url: str, stack: ExitStack) -> Ask:
-    return on_a_loop(asgi.RateLimitMiddleware(plain, POLICY, client=aio.Client(url, timeout=10.0), lease=10))
+    return on_a_loop(asgi.RateLimitMiddleware(plain, POLICY, client=aio.Client(url, timeout=10.0), prefetch=10))
 
 
 def of_starlette(url: str, stack: ExitStack) -> Ask:
-    @starlette.limit(POLICY, lease=10)
+    @starlette.limit(POLICY, prefetch=10)
     async def index(request: Any) -> PlainTextResponse:
         return PlainTextResponse("found")
 
@@ -83,13 +83,15 @@ def of_starlette(url: str, stack: ExitStack) -> Ask:
 def of_fastapi(url: str, stack: ExitStack) -> Ask:
     app = FastAPI()
     fastapi.install(app, aio.Client(url, timeout=10.0))
-    app.get("/", dependencies=[Depends(fastapi.Limit(POLICY, lease=10))])(lambda: "found")
+    app.get("/", dependencies=[Depends(fastapi.Limit(POLICY, prefetch=10))])(lambda: "found")
     return on_a_loop(app)
 
 
 def of_django(view: Callable[[], Any]) -> Callable[[str, ExitStack], Ask]:
     def made(url: str, stack: ExitStack) -> Ask:
-        stack.enter_context(override_settings(QUOTALOCK={"URL": url, "TIMEOUT": 10.0, "LEASE": 10, "POLICY": POLICY}))
+        stack.enter_context(
+            override_settings(QUOTALOCK={"URL": url, "TIMEOUT": 10.0, "PREFETCH": 10, "POLICY": POLICY})
+        )
         asked = view()
         return lambda count: [asked(RequestFactory().get("/")).status_code for _ in range(count)]
 
@@ -97,10 +99,10 @@ def of_django(view: Callable[[], Any]) -> Callable[[str, ExitStack], Ask]:
 
 
 class Throttle(drf.AnonRateThrottle):
-    """Whose limit takes a lease."""
+    """Whose limit takes a prefetch."""
 
     rate = POLICY
-    lease = 10
+    prefetch = 10
 
 
 class View(APIView):  # type: ignore[misc]
@@ -113,7 +115,7 @@ class View(APIView):  # type: ignore[misc]
 
 
 def of_celery(url: str, stack: ExitStack) -> Ask:
-    task: Callable[[], int] = celery.rate_limited(POLICY, client=quotalock.Client(url, timeout=10.0), lease=10)(
+    task: Callable[[], int] = celery.rate_limited(POLICY, client=quotalock.Client(url, timeout=10.0), prefetch=10)(
         lambda: 200
     )
 
@@ -135,7 +137,7 @@ PACKAGES = {
     "asgi": of_asgi,
     "starlette": of_starlette,
     "fastapi": of_fastapi,
-    "django's decorator": of_django(lambda: ratelimit(key="ip", rate=POLICY, lease=10)(seen)),
+    "django's decorator": of_django(lambda: ratelimit(key="ip", rate=POLICY, prefetch=10)(seen)),
     "django's middleware": of_django(lambda: RateLimitMiddleware(seen)),
     "drf": of_django(lambda: View.as_view()),
     "celery": of_celery,
@@ -146,7 +148,7 @@ PACKAGES = {
 def test_ten_requests_take_a_call(package: str, redis: Server) -> None:
     with ExitStack() as stack:
         ask = PACKAGES[package](redis.url, stack)
-        # A lease begins small, and ends small when little is left.
+        # A prefetch begins small, and ends small when little is left.
         assert ask(50) == [200] * 50
         redis.called()
         assert ask(100) == [200] * 100
@@ -158,17 +160,17 @@ def test_a_lease_that_cannot_be_is_told_of_at_the_start() -> None:
     client, loop = quotalock.Client("memory://leases"), aio.Client("memory://leases")
     app = Flask(__name__)
     for made in (
-        lambda: wsgi.RateLimitMiddleware(plain, "10/hour", client=client, lease=11),  # type: ignore[arg-type]
-        lambda: asgi.RateLimitMiddleware(plain, "10/hour", client=loop, lease=11),
-        lambda: fastapi.Limit("sliding-log 10/hour", lease=2),
-        lambda: Limiter(app=app, client=client).limit("10/hour", lease=1),
-        lambda: celery.rate_limited("10/hour", client=client, lease=11),
-        lambda: ratelimit(key="ip", rate="10/hour", lease=11)(seen),
+        lambda: wsgi.RateLimitMiddleware(plain, "10/hour", client=client, prefetch=11),  # type: ignore[arg-type]
+        lambda: asgi.RateLimitMiddleware(plain, "10/hour", client=loop, prefetch=11),
+        lambda: fastapi.Limit("sliding-log 10/hour", prefetch=2),
+        lambda: Limiter(app=app, client=client).limit("10/hour", prefetch=1),
+        lambda: celery.rate_limited("10/hour", client=client, prefetch=11),
+        lambda: ratelimit(key="ip", rate="10/hour", prefetch=11)(seen),
     ):
-        with pytest.raises(quotalock.InvalidArgument, match=r"^\S.*: .*lease"):
+        with pytest.raises(quotalock.InvalidArgument, match=r"^\S.*: .*prefetch"):
             made()
     with (
-        pytest.raises(ImproperlyConfigured, match=r"settings\.QUOTALOCK: POLICY: .*lease"),
-        override_settings(QUOTALOCK={"URL": "memory://leases", "POLICY": "10/hour", "LEASE": 11}),
+        pytest.raises(ImproperlyConfigured, match=r"settings\.QUOTALOCK: POLICY: .*prefetch"),
+        override_settings(QUOTALOCK={"URL": "memory://leases", "POLICY": "10/hour", "PREFETCH": 11}),
     ):
         RateLimitMiddleware(seen)

@@ -37,7 +37,7 @@ async function call(/** @type {Client} */ client, /** @type {number} */ number) 
     case 4:
       return client.cache('page', { freshMs: 500, staleMs: 1000 }).get(`page:${randomInt(20)}`, () => 'x'.repeat(2000))
     case 5:
-      return client.limiter('leased', '1000000/1h', { lease: 50 }).consume('shared')
+      return client.limiter('leased', '1000000/1h', { prefetch: 50 }).consume('shared')
     default:
       // Nearly always denied, by what the process remembers.
       return client.limiter('small', '5/1s').consume('shared')

@@ -15,7 +15,7 @@ $calls = [
     fn () => $client->limiter('once', '1000000/1h')->consume($any('user', 200), 1, bin2hex(random_bytes(12))),
     fn () => $client->lock($any('door', 4), ttlMs: 2000, waitMs: 500)->run(fn () => null),
     fn () => $client->cache('page', freshMs: 500, staleMs: 1000)->get($any('page', 20), fn () => str_repeat('x', 2000)),
-    fn () => $client->limiter('leased', '1000000/1h', lease: 50)->consume('shared'),
+    fn () => $client->limiter('leased', '1000000/1h', prefetch: 50)->consume('shared'),
     // Nearly always denied, by what the host remembers.
     fn () => $client->limiter('small', '5/1s')->consume('shared'),
 ];

@@ -39,7 +39,7 @@ def call(client: quotalock.Client, number: int, luck: random.Random) -> None:
         case 4:
             client.cache("page", fresh=0.5, stale=1.0).get(f"page:{luck.randrange(20)}", lambda: b"x" * 2000)
         case 5:
-            client.limiter("leased", "1000000/1h", lease=50).consume("shared")
+            client.limiter("leased", "1000000/1h", prefetch=50).consume("shared")
         case _:
             # Nearly always denied, by what the process remembers.
             client.limiter("small", "5/1s").consume("shared")
@@ -63,7 +63,7 @@ async def call_on_loop(client: quotalock.aio.Client, number: int, luck: random.R
         case 4:
             await client.cache("page", fresh=0.5, stale=1.0).get(f"page:{luck.randrange(20)}", made)
         case 5:
-            await client.limiter("leased", "1000000/1h", lease=50).consume("shared")
+            await client.limiter("leased", "1000000/1h", prefetch=50).consume("shared")
         case _:
             await client.limiter("small", "5/1s").consume("shared")
 

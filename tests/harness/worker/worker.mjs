@@ -190,7 +190,7 @@ class Session {
       for (let n = 0; n < Math.floor(calls / in_flight) && now() < end && existsSync(path); n++) {
         const entry = pick(mix)
         const cost = pick(entry.costs)
-        const given = { name: entry.limiter, options: { policy: entry.policy, lease: entry.lease } }
+        const given = { name: entry.limiter, options: { policy: entry.policy, prefetch: entry.prefetch } }
         const once = entry.once ? { request_id: randomBytes(12).toString('hex') } : {}
         const request = { lane, ...given, arguments: { key: { hex: entry.key }, cost, ...once } }
         for (let tries = entry.once ? TRIES : 1; tries > 0; tries--) {

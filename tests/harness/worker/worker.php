@@ -231,7 +231,7 @@ final class Session
             $cost = $entry['costs'][array_rand($entry['costs'])];
             $given = ['key' => ['hex' => $entry['key']], 'cost' => $cost];
             $once = ($entry['once'] ?? false) ? ['request_id' => bin2hex(random_bytes(12))] : [];
-            $options = array_intersect_key($entry, ['policy' => 0, 'lease' => 0]);
+            $options = array_intersect_key($entry, ['policy' => 0, 'prefetch' => 0]);
             for ($tries = $once === [] ? 1 : TRIES; $tries > 0; $tries--) {
                 $answer = $this->call('limiter.consume', $lane, $entry['limiter'], $options, $given + $once);
                 unset($answer['shown']);

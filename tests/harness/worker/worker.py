@@ -215,7 +215,7 @@ class Session:
                 entry = luck.choice(mix)
                 cost = luck.choice(entry["costs"])
                 arguments = {"key": {"hex": entry["key"]}, "cost": cost}
-                options: Answer = {option: entry[option] for option in ("policy", "lease") if option in entry}
+                options: Answer = {option: entry[option] for option in ("policy", "prefetch") if option in entry}
                 once = {"request_id": os.urandom(12).hex()} if entry.get("once") else {}
                 tries = TRIES if once else 1
                 while tries:

@@ -62,7 +62,7 @@ fn only() -> Option<String> {
 /// If it did not: a missing server is a failure, not a skip.
 pub fn servers() -> Vec<(String, String)> {
     let given = std::env::var("QUOTALOCK_TEST_SERVERS")
-        .expect("QUOTALOCK_TEST_SERVERS is missing: run through `make test-rust` or tests/harness/with_servers.py");
+        .expect("QUOTALOCK_TEST_SERVERS is missing: run `make test SUITE=rust` or tests/harness/with_servers.py");
     let servers: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
     let only = only();
     for name in only.as_deref().map_or(vec!["redis-7.0", "redis-6.2", "valkey-9.1"], |only| vec![only]) {

@@ -27,9 +27,8 @@ impl OwnServer {
     /// # Panics
     /// If its binary is missing or it does not answer.
     pub fn start(name: &str) -> OwnServer {
-        let given = std::env::var("QUOTALOCK_TEST_BINARIES").expect(
-            "QUOTALOCK_TEST_BINARIES is missing: run through `make test-rust` or tests/harness/with_servers.py",
-        );
+        let given = std::env::var("QUOTALOCK_TEST_BINARIES")
+            .expect("QUOTALOCK_TEST_BINARIES is missing: run `make test SUITE=rust` or tests/harness/with_servers.py");
         let binaries: std::collections::BTreeMap<String, String> = serde_json::from_str(&given).unwrap();
         let binary = binaries.get(name).unwrap_or_else(|| panic!("{name} is not among {binaries:?}"));
         // Another process can take a free port before the server does: the server ends then, and the next port is tried.

@@ -20,7 +20,7 @@ return [
     'spread' => false,
     // How many permits a worker takes from Redis at once at most, and spends without a call: ['api' => 50] for the
     // named limiter api, where all its limits have one key. `throttle:60,1` is the limiter throttle.
-    'leases' => [],
+    'prefetch' => [],
     // For how many seconds Cache::forever() keeps a value. Null refuses: nothing is kept forever.
     'forever' => null,
     // For how many seconds a lock is held that was made without seconds: at most a week.

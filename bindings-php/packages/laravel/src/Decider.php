@@ -21,13 +21,13 @@ final class Decider
     public const UNNAMED = 'throttle';
 
     /**
-     * @param array<string, int> $leases how many permits limiters take ahead, by their names
+     * @param array<string, int> $prefetch how many permits limiters take ahead, by their names
      * @param string $application what tells applications on one Redis apart in generated names
      */
     public function __construct(
         private readonly Client $client,
         private readonly bool $spread = false,
-        private readonly array $leases = [],
+        private readonly array $prefetch = [],
         private readonly string $application = '',
     ) {
     }
@@ -124,10 +124,10 @@ final class Decider
     /** @param list<Rule> $rules */
     private function limiter(string $name, array $rules): Limiter
     {
-        $lease = $this->leases[$name] ?? null;
+        $prefetch = $this->prefetch[$name] ?? null;
         try {
             $called = $name === self::UNNAMED ? $this->generated($rules) : $name;
-            return $this->client->limiter($called, $rules, $this->spread ? null : $name, lease: $lease);
+            return $this->client->limiter($called, $rules, $this->spread ? null : $name, prefetch: $prefetch);
         } catch (\InvalidArgumentException $problem) {
             throw new \LogicException("The rate limiter \"$name\": {$problem->getMessage()}", 0, $problem);
         }

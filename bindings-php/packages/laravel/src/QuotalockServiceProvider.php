@@ -26,7 +26,7 @@ final class QuotalockServiceProvider extends ServiceProvider
         $this->app->singleton(Decider::class, fn (Application $app): Decider => new Decider(
             $app->make(Client::class),
             (bool) $app['config']['quotalock.spread'],
-            (array) $app['config']['quotalock.leases'],
+            (array) $app['config']['quotalock.prefetch'],
             self::application($app),
         ));
         if ($this->app['config']['quotalock.throttle']) {

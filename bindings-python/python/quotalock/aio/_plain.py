@@ -68,10 +68,10 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         policy: str | Rule | Iterable[Rule],
         scope: str | bytes | None = None,
         enforce: bool = True,
-        lease: int | None = None,
+        prefetch: int | None = None,
     ) -> LimiterT:
         """Makes a limiter; see `quotalock.Client.limiter`. Does not ask Redis, so it is not awaited."""
-        native = self._native.limiter(name, policy, scope, enforce, lease)
+        native = self._native.limiter(name, policy, scope, enforce, prefetch)
         return self._make_limiter(native)
 
     def lock(
@@ -281,9 +281,9 @@ class Limiter(Wrapper[rust.Limiter]):
         return self._native.enforce
 
     @property
-    def lease(self) -> int | None:
+    def prefetch(self) -> int | None:
         """How many permits it takes from Redis at once at most; None if each call asks."""
-        return self._native.lease
+        return self._native.prefetch
 
     async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
         """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much; see

@@ -25,16 +25,16 @@ def ratelimit(
     method: str | Iterable[str] | None = ALL,
     block: bool = True,
     *,
-    lease: int | None = None,
+    prefetch: int | None = None,
 ) -> Callable[[View], View]:
-    """Limits a view. The parameters are those of django-ratelimit, but for the `lease`.
+    """Limits a view. The parameters are those of django-ratelimit, but for `prefetch`.
 
     Views of one `group` share what they count, for all methods and keys (default: a generated name, of the project, the
     namespace, the view with its class, the methods, the kind of key and the policy). `key` is `ip`, `user`,
     `user_or_ip`, `get:`, `post:` or `header:` with a name, a function of the group and the request, or its dotted path.
     `rate` is a policy, a pair of a limit and seconds, a function of the group and the request, or its path; None is no
     limit. `method` says for which methods it holds; GET includes HEAD. With `block=False` a refused request reaches the
-    view, with `request.limited` true. With a `lease` as many permits at most are taken from Redis at once, and spent
+    view, with `request.limited` true. With `prefetch` as many permits at most are taken from Redis at once, and spent
     without a call where this limit decides alone.
 
     Several of them decide in one call: all are charged or none.
@@ -50,7 +50,7 @@ def ratelimit(
         above = own if own is not None and own.outermost is view else None
         place = _place(above.view if above else view)
         if place not in made:
-            made[place] = Limit(group, place, key, rate, method, block, lease, site=where)
+            made[place] = Limit(group, place, key, rate, method, block, prefetch, site=where)
         limit = made[place]
         limits = _Limited(above.view, [limit, *above.limits]) if above else _Limited(view, [limit])
         return cast("View", limits.wrapper())

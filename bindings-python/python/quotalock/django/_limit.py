@@ -42,7 +42,7 @@ class Limit:
     rate: Rate | Callable[[str, HttpRequest], Rate]
     method: str | Iterable[str] | None = ALL
     block: bool = True
-    lease: int | None = None
+    prefetch: int | None = None
     kind: str = "view"
     site: Site = field(default_factory=site)
 
@@ -73,7 +73,7 @@ class Limit:
         if rate is None:
             return None
         return Charge(
-            self._name(request, number), rate, key_of(request, self.key, self.called, settings), 1, self.lease
+            self._name(request, number), rate, key_of(request, self.key, self.called, settings), 1, self.prefetch
         )
 
     def _name(self, request: HttpRequest, number: int) -> str:
@@ -95,7 +95,7 @@ class Limit:
     def _text(self, rate: Rate) -> str | None:
         if isinstance(rate, tuple) and len(rate) == 2:
             rate = f"{rate[0]}/{rate[1]}s"
-        return None if rate is None else checked_policy(rate, f"the rate of {self.called}", self.lease)
+        return None if rate is None else checked_policy(rate, f"the rate of {self.called}", self.prefetch)
 
 
 def charges(request: HttpRequest, limits: list[Limit], settings: Configuration) -> list[Combined[Limit]]:
@@ -108,7 +108,7 @@ def charges(request: HttpRequest, limits: list[Limit], settings: Configuration) 
 def ask(client: Any, limiters: Limiters, wanted: Sequence[Combined[Any]]) -> Any:  # noqa: ANN401
     """Charges all or none in one call; a client of a loop is awaited."""
     asked = [
-        (limiters.get(charge.name, charge.policy, charge.lease), charge.key, charge.cost)
+        (limiters.get(charge.name, charge.policy, charge.prefetch), charge.key, charge.cost)
         for charge in (one.charge for one in wanted)
     ]
     if len(asked) == 1:

@@ -26,7 +26,7 @@ class RateLimitMiddleware:
         # Of a wrong setting it tells when the application starts.
         of_all = configuration()
         self._limits = (
-            [Limit(None, "all", of_all.key, of_all.policy, lease=of_all.lease, kind="middleware")]
+            [Limit(None, "all", of_all.key, of_all.policy, prefetch=of_all.prefetch, kind="middleware")]
             if of_all.policy
             else []
         )

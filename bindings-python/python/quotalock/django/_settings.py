@@ -29,7 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "ON_LOST": None,
     "POLICY": None,
     "KEY": "ip",
-    "LEASE": None,
+    "PREFETCH": None,
     "TRUSTED_PROXIES": (),
     "FORWARDED_HEADER": "X-Forwarded-For",
     "IPV6_PREFIX": 64,
@@ -53,12 +53,12 @@ class Configuration:
         values = self._values
         self.enabled: bool = values["ENABLED"]
         self.key: str | Callable[..., Any] = values["KEY"]
-        self.lease: int | None = values["LEASE"]
+        self.prefetch: int | None = values["PREFETCH"]
         self._legacy: bool = values["LEGACY_HEADERS"]
         self._expose: bool = values["EXPOSE_HEADERS"]
         try:
             self.proxies = Proxies(values["TRUSTED_PROXIES"], values["FORWARDED_HEADER"], values["IPV6_PREFIX"])
-            self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.lease)
+            self.policy = values["POLICY"] and checked_policy(values["POLICY"], "POLICY", self.prefetch)
             self.client = Client(**self._of_client, **self._hooks)
         except (ImportError, TypeError, ValueError) as error:
             raise ImproperlyConfigured(f"settings.QUOTALOCK: {error}") from error

@@ -31,11 +31,11 @@ fn wants(
 #[test]
 fn those_who_wait_have_one_question_and_one_answer() {
     let (asked, questions, rings) = elsewhere();
-    assert!(questions.take().is_none());
+    assert!(questions.take_question().is_none());
     let (one, other) = (wants(&asked, None).unwrap_err(), wants(&asked, None).unwrap_err());
     assert_eq!(*rings.lock().unwrap(), 2, "whoever joins reminds");
-    let question = questions.take().unwrap();
-    assert!(questions.take().is_none() && format!("{question:?}{questions:?}{asked:?}").contains("Question"));
+    let question = questions.take_question().unwrap();
+    assert!(questions.take_question().is_none() && format!("{question:?}{questions:?}{asked:?}").contains("Question"));
     question.answer("one".into());
     for (told, _) in [one, other] {
         assert_eq!(told.try_recv().unwrap().unwrap().expose(), "one");
@@ -47,14 +47,14 @@ fn those_who_wait_have_one_question_and_one_answer() {
 fn what_is_told_again_though_it_was_refused_is_not_asked_for_at_once() {
     let (asked, questions, _) = elsewhere();
     let first = wants(&asked, None).unwrap_err();
-    questions.take().unwrap().answer("one".into());
+    questions.take_question().unwrap().answer("one".into());
     let refused = first.0.recv().unwrap().unwrap();
     drop(wants(&asked, Some(&refused)).unwrap_err());
-    questions.take().unwrap().answer("one".into());
+    questions.take_question().unwrap().answer("one".into());
     assert_eq!(wants(&asked, Some(&refused)).unwrap(), refused, "no question");
     asked.state().confirmed = Instant::now().checked_sub(PACE);
     let second = wants(&asked, Some(&refused)).unwrap_err();
-    questions.take().unwrap().answer("two".into());
+    questions.take_question().unwrap().answer("two".into());
     assert_eq!(second.0.recv().unwrap().unwrap().expose(), "two");
     assert!(wants(&asked, Some(&Secret::new("two".into()))).is_err(), "a new one is asked for at once");
 }
@@ -63,10 +63,10 @@ fn what_is_told_again_though_it_was_refused_is_not_asked_for_at_once() {
 fn a_question_that_ends_without_an_answer_is_told_to_those_who_wait() {
     let (asked, questions, _) = elsewhere();
     let (told, _waits) = wants(&asked, None).unwrap_err();
-    drop(questions.take());
+    drop(questions.take_question());
     assert!(told.try_recv().unwrap().unwrap_err().why.contains("without an answer"));
     let (told, _waits) = wants(&asked, None).unwrap_err();
-    questions.take().unwrap().fail("it threw".into(), Some(Cause::new(7_u32)));
+    questions.take_question().unwrap().fail("it threw".into(), Some(Cause::new(7_u32)));
     let untold = told.try_recv().unwrap().unwrap_err();
     assert_eq!((untold.why.as_str(), untold.cause.is_some()), ("it threw", true));
 }
@@ -75,13 +75,13 @@ fn a_question_that_ends_without_an_answer_is_told_to_those_who_wait() {
 fn who_never_answers_is_asked_once_more_and_heard_no_longer() {
     let (asked, questions, _) = elsewhere();
     let first = wants(&asked, None).unwrap_err();
-    let hanging = questions.take().unwrap();
+    let hanging = questions.take_question().unwrap();
     drop(first);
-    assert!(wants(&asked, None).is_err() && questions.take().is_none(), "it may come yet");
+    assert!(wants(&asked, None).is_err() && questions.take_question().is_none(), "it may come yet");
     assert_eq!(asked.state().waiting.len(), 1, "who gave up is forgotten");
     asked.state().asked_at = Instant::now().checked_sub(GIVEN_UP);
     let (told, _waits) = wants(&asked, None).unwrap_err();
-    let next = questions.take().unwrap();
+    let next = questions.take_question().unwrap();
     hanging.answer("late".into());
     assert!(told.try_recv().is_err());
     next.answer("next".into());

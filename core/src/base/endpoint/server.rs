@@ -212,7 +212,7 @@ impl SentinelPrimary {
         SentinelPrimary { name, sentinels, files, found: ForkCell::new(), base: Instant::now() }
     }
 
-    fn found(&self) -> &PrimaryLocation {
+    fn location(&self) -> &PrimaryLocation {
         self.found.get_or_init(|| {
             let found = PrimaryLocation::default();
             // Processes begin with different ones, and so share them.
@@ -222,25 +222,25 @@ impl SentinelPrimary {
         })
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<(HostPort, Instant)>> {
-        self.found().place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_location(&self) -> MutexGuard<'_, Option<(HostPort, Instant)>> {
+        self.location().place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where it was found last.
     pub fn last(&self) -> Option<HostPort> {
-        self.place().as_ref().map(|(place, _)| place.clone())
+        self.lock_location().as_ref().map(|(place, _)| place.clone())
     }
 
     /// Where it was found a moment ago.
     pub fn just_found(&self) -> Option<HostPort> {
-        self.place().as_ref().filter(|(_, then)| then.elapsed() < FRESH).map(|(place, _)| place.clone())
+        self.lock_location().as_ref().filter(|(_, then)| then.elapsed() < FRESH).map(|(place, _)| place.clone())
     }
 
     /// It was found here, and says itself that it is the primary.
     pub fn is_at(&self, place: HostPort) -> u64 {
-        let mut last = self.place();
+        let mut last = self.lock_location();
         if last.as_ref().is_none_or(|(known, _)| *known != place) {
-            self.found().epoch.fetch_add(1, Ordering::Relaxed);
+            self.location().epoch.fetch_add(1, Ordering::Relaxed);
         }
         *last = Some((place, Instant::now()));
         self.epoch()
@@ -248,12 +248,12 @@ impl SentinelPrimary {
 
     /// Notes why the server that was named was refused; none when a search begins.
     pub fn refuses(&self, error: Option<Error>) {
-        *self.found().refused.lock().unwrap_or_else(PoisonError::into_inner) = error;
+        *self.location().refused.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
     /// Why the server that was named was refused last.
     pub fn refused(&self) -> Option<Error> {
-        self.found().refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.location().refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// This is to be listened to from now on.
@@ -262,12 +262,12 @@ impl SentinelPrimary {
     }
 
     fn hearing(&self) -> MutexGuard<'_, Hearing> {
-        self.found().hearing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.location().hearing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what a Sentinel said meanwhile. True if there is none to listen to, and the caller is to find one.
     pub fn listen(&self) -> bool {
-        let found = self.found();
+        let found = self.location();
         let (now, looked) = (self.base.elapsed().as_micros() as u64, found.looked.load(Ordering::Relaxed));
         let is_due = now.saturating_sub(looked) >= LOOK_EVERY.as_micros() as u64;
         if !is_due || found.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_err() {
@@ -298,9 +298,9 @@ impl SentinelPrimary {
 
     /// A Sentinel says that it is here: connections to another place are of no use any more.
     pub fn is_said_to_be_at(&self, place: HostPort) {
-        let mut last = self.place();
+        let mut last = self.lock_location();
         if last.as_ref().is_some_and(|(known, _)| *known != place) {
-            self.found().epoch.fetch_add(1, Ordering::Relaxed);
+            self.location().epoch.fetch_add(1, Ordering::Relaxed);
             let now = Instant::now();
             *last = Some((place, now.checked_sub(FRESH).unwrap_or(now)));
         }
@@ -308,7 +308,7 @@ impl SentinelPrimary {
 
     /// It is not where it was, or not what it was.
     pub fn is_lost(&self) {
-        if let Some((_, then)) = &mut *self.place() {
+        if let Some((_, then)) = &mut *self.lock_location() {
             *then = then.checked_sub(FRESH).unwrap_or(*then);
         }
     }
@@ -320,19 +320,19 @@ impl SentinelPrimary {
 
     /// The Sentinels, as numbers of the list: first the one that answered last.
     pub fn order(&self) -> impl Iterator<Item = usize> + use<> {
-        let (first, count) = (self.found().first.load(Ordering::Relaxed), self.sentinels.len());
+        let (first, count) = (self.location().first.load(Ordering::Relaxed), self.sentinels.len());
         (0..count).map(move |at| (first + at) % count)
     }
 
     /// This Sentinel answered.
     pub fn answered(&self, number: usize) {
-        self.found().first.store(number, Ordering::Relaxed);
+        self.location().first.store(number, Ordering::Relaxed);
     }
 
     /// This Sentinel did not: another one is asked first.
     pub fn passed_over(&self, number: usize) {
         let next = (number + 1) % self.sentinels.len().max(1);
-        let _ = self.found().first.compare_exchange(number, next, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.location().first.compare_exchange(number, next, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// How it is reached at a place.

@@ -103,10 +103,10 @@ impl Operation for Claim {
     }
 
     fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        self.take(&mut fields.to_vec(), source)
+        self.decode_taking(&mut fields.to_vec(), source)
     }
 
-    fn take(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
+    fn decode_taking(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
         let kind = unsigned(fields, 1)?;
         let payload = take_bytes(fields, 4)?;
         let value = match kind {
@@ -123,7 +123,7 @@ impl Operation for Claim {
         }))
     }
 
-    fn ended(&self, result: &Result<Answer>) {
+    fn on_end(&self, result: &Result<Answer>) {
         let claimed = result.as_ref().map(|answer| answer.get::<Claimed>().is_some_and(|claimed| claimed.first));
         self.counters.count(match claimed {
             Ok(true) => LoadResult::Loaded,

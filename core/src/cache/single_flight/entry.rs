@@ -87,7 +87,7 @@ impl CacheEntry {
             | clamp(&mut entry.deadline, deadline)
             | clamp(&mut entry.failed, now)
             | clamp(&mut entry.guard, now + GOOD * MAX_LEASE);
-        entry.whole = entry.kind != EntryKind::Nothing && now >= entry.over();
+        entry.whole = entry.kind != EntryKind::Nothing && now >= entry.useless_at();
         if entry.whole {
             (entry.kind, entry.size) = (EntryKind::Nothing, 0);
         }
@@ -95,13 +95,13 @@ impl CacheEntry {
     }
 
     /// When the payload is of no use any more.
-    fn over(&self) -> u64 {
+    fn useless_at(&self) -> u64 {
         self.made + self.fresh + self.stale
     }
 
     /// What is of use for how long.
     pub fn left(&self, now: u64) -> u64 {
-        self.over() - now
+        self.useless_at() - now
     }
 
     /// The payload as it stands at the key.
@@ -152,7 +152,7 @@ impl CacheEntry {
 
     /// The milliseconds that it is kept.
     fn memory(&self, now: u64) -> u64 {
-        let over = if self.kind == EntryKind::Nothing { 0 } else { self.over() };
+        let over = if self.kind == EntryKind::Nothing { 0 } else { self.useless_at() };
         (self.guard.max(self.good_until(now)).max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
     }
 

@@ -117,7 +117,7 @@ impl Look {
     }
 
     /// The entries that the next call asks for. Where values are large it names few, since few are answered.
-    fn asked(&self) -> &[Keys] {
+    fn keys_to_ask(&self) -> &[Keys] {
         let LookProgress { found, last, most } = &self.progress;
         let slow = if *last > 0 { MOST_ENTRIES.min(2 * last) } else { MOST_ENTRIES };
         let most = most.map_or(slow, |most| slow.min(most));
@@ -130,7 +130,7 @@ impl Look {
     }
 
     fn twin_of_one(&self, space: &mut dyn Space, at: usize, mut entry: CacheEntry, now: u64, reply: &mut Vec<Reply>) {
-        let [key, waiters] = &self.asked()[at];
+        let [key, waiters] = &self.keys_to_ask()[at];
         let fresh_until = entry.made + entry.fresh;
         let stale = entry.kind.is_value() && now >= fresh_until;
         let ahead = entry.delta.min(LONGEST_DELTA) * self.luck_of(at) / 1_000;
@@ -205,7 +205,7 @@ impl Operation for Look {
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
-        self.asked().get(at / 2).map(|keys| keys[at % 2].as_slice())
+        self.keys_to_ask().get(at / 2).map(|keys| keys[at % 2].as_slice())
     }
 
     fn has_spare_keys(&self) -> bool {
@@ -216,19 +216,19 @@ impl Operation for Look {
         args.bytes(&self.id);
         args.number(self.ttl);
         args.bytes(self.channel.as_ref().map_or(&[], |channel| channel.as_slice()));
-        for at in 0..self.asked().len() {
+        for at in 0..self.keys_to_ask().len() {
             args.number(self.luck_of(at));
         }
     }
 
     fn reply_limit(&self) -> ReplyLimit {
         // One payload may be larger than several together.
-        ReplyLimit::of(FIELDS * self.asked().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
+        ReplyLimit::of(FIELDS * self.keys_to_ask().len(), MOST_PAYLOAD.max(MOST_BYTES as usize))
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let (mut loaded, mut bytes) = (Vec::new(), 0);
-        for keys in self.asked() {
+        for keys in self.keys_to_ask() {
             let entry = CacheEntry::load(space, &keys[0], now)?;
             bytes += entry.size;
             if !loaded.is_empty() && bytes > MOST_BYTES {
@@ -244,12 +244,12 @@ impl Operation for Look {
     }
 
     fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        self.take(&mut fields.to_vec(), source)
+        self.decode_taking(&mut fields.to_vec(), source)
     }
 
-    fn take(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
+    fn decode_taking(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
         let count = fields.len() / FIELDS;
-        if fields.len() != FIELDS * count || !(1..=self.asked().len()).contains(&count) {
+        if fields.len() != FIELDS * count || !(1..=self.keys_to_ask().len()).contains(&count) {
             return Err(odd_reply(format!("{} fields", fields.len())));
         }
         let found = fields.chunks_mut(FIELDS).map(Look::read).collect::<Result<Vec<Looked>>>()?;
@@ -273,8 +273,8 @@ impl Operation for Look {
 
     fn narrow(&mut self, slot_of: fn(&[u8]) -> u16) -> bool {
         let slot = |keys: &Keys| slot_of(&keys[0]);
-        let first = self.asked().first().map(slot);
-        self.progress.most = Some(self.asked().iter().take_while(|keys| Some(slot(keys)) == first).count());
+        let first = self.keys_to_ask().first().map(slot);
+        self.progress.most = Some(self.keys_to_ask().iter().take_while(|keys| Some(slot(keys)) == first).count());
         true
     }
 

@@ -3,6 +3,7 @@
 //! Words: count, the last charge (not the index of its window: a time keeps its meaning when the period of the policy
 //! changes). Twin of `calendar_window.lua`.
 
+use super::worst::{Proof, WorstCases, all_of_it, touched, two_windows};
 use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words, carry_nothing, to_the_end};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rule};
@@ -21,10 +22,20 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: Some(to_the_end),
+    prefetch_life: Some(to_the_end),
     fades_over: super::at_once,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "Admits {limit} in each {period} of the clock, in UTC.",
+        // One more window than a stretch is long.
+        most_within: |rule, stretch| u128::from(rule.limit()) * (touched(rule, stretch) + 1),
+        around_an_edge: Some(|rule| 2 * rule.limit()),
+        long_run: all_of_it,
+        longest_wait: Rule::period,
+        burst: two_windows,
+        proof: Proof::Periods(1),
+    },
 };
 
 fn start(rule: &Rule, now: u64) -> u64 {

@@ -4,6 +4,7 @@
 //! another period: it ends with that window, and the first charge opens a whole one. Of a count that was given back as a whole: 0,
 //! 0, and when that was. Twin of `fixed_window.lua`.
 
+use super::worst::{Proof, WorstCases, all_of_it, touched, two_windows};
 use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words, to_the_end};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
@@ -22,10 +23,20 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: Some(to_the_end),
+    prefetch_life: Some(to_the_end),
     fades_over: super::at_once,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "Admits {limit} in a window of {period}, which the first admitted call opens.",
+        // The window that is open at its beginning was opened by a call before.
+        most_within: |rule, stretch| u128::from(rule.limit()) * (touched(rule, stretch) + 1) - 1,
+        around_an_edge: Some(|rule| 2 * rule.limit() - 1),
+        long_run: all_of_it,
+        longest_wait: Rule::period,
+        burst: two_windows,
+        proof: Proof::Periods(1),
+    },
 };
 
 fn ends(kept: &StoredRule, words: &mut Words, now: u64) -> End {

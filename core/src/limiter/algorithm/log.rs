@@ -78,7 +78,7 @@ impl Log {
     }
 
     /// The place of an entry in the value.
-    pub fn place(&self, number: u64) -> u64 {
+    pub fn offset_of(&self, number: u64) -> u64 {
         self.base + ENTRY * (number % self.room.max(1))
     }
 }
@@ -99,7 +99,7 @@ impl Entries<'_> {
         if number + 1 == log.next {
             return (log.last, log.sum);
         }
-        let bytes = self.space.map_or(&[][..], |space| space.range(self.key, log.place(number), ENTRY));
+        let bytes = self.space.map_or(&[][..], |space| space.range(self.key, log.offset_of(number), ENTRY));
         let Some((time, sum)) = bytes.split_first_chunk::<7>().filter(|_| bytes.len() == ENTRY as usize) else {
             return (0, log.sum);
         };

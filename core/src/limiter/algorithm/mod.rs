@@ -8,10 +8,12 @@ pub(crate) mod log;
 mod sliding_log;
 mod sliding_window;
 pub(crate) mod token_bucket;
+mod worst;
 
 use std::fmt;
 
 use crate::base::error::{Code, Error, Result, shown, span};
+use worst::WorstCases;
 
 /// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.
 pub const MAX_LIMIT: u64 = 1 << 52;
@@ -273,12 +275,14 @@ pub(crate) struct Definition {
     pub refund: fn(&Rule, &mut Words, &Moment, u64, &RefundedCharge),
     /// How long permits that were charged ahead of their use may wait for it: given what `reset_after` was told and how many
     /// are taken at once at most. None if what the algorithm promises would not hold.
-    pub lease_life: Option<fn(&Rule, u64, u64) -> u64>,
+    pub prefetch_life: Option<fn(&Rule, u64, u64) -> u64>,
     /// Over which last part of this `reset_after` what was used fades evenly: never faster than it does, whatever was charged
     /// when. 0 if all of it may end at once.
     pub fades_over: fn(&Rule, u64) -> u64,
     pub remaining: fn(&Rule, &Words, &Moment) -> u64,
     pub reset_after: fn(&Rule, &Words, &Moment) -> u64,
+    /// What it admits at worst.
+    pub worst: WorstCases,
 }
 
 impl Definition {
@@ -350,6 +354,16 @@ impl Algorithm {
     /// The name in a policy, such as `fixed-window`.
     pub fn name(self) -> &'static str {
         self.0.name
+    }
+
+    /// Whether a rule of it may have a capacity other than its limit.
+    pub fn has_capacity(self) -> bool {
+        self.0.has_capacity()
+    }
+
+    /// Whether it remembers each admission, so that its states grow with the limit.
+    pub fn has_log(self) -> bool {
+        self.0.has_log()
     }
 
     /// The algorithm of that name, whatever its case.

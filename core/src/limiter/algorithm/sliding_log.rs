@@ -5,6 +5,7 @@
 //! is [`WRAP`] larger. Twin of `sliding_log.lua`.
 
 use super::log::{Edge, Entries, LOG_MOST, Log, WRAP};
+use super::worst::{Proof, WorstCases, all_of_it, touched};
 use super::{Definition, Logged, Moment, RefundedCharge, Words, carry_nothing};
 use crate::limiter::policy::Rule;
 
@@ -36,10 +37,19 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: None,
+    prefetch_life: None,
     fades_over: super::at_once,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "Admits {limit} in any {period}, wherever it begins: it remembers each admission.",
+        most_within: |rule, stretch| u128::from(rule.limit()) * touched(rule, stretch),
+        around_an_edge: None,
+        long_run: all_of_it,
+        longest_wait: Rule::period,
+        burst: |rule| rule.limit().into(),
+        proof: Proof::Periods(1),
+    },
 };
 
 fn fits(words: &Words, log: &Log) -> bool {

@@ -3,6 +3,7 @@
 //! Admitted when `previous * (period - e) + (current + cost) * period <= limit * period`, `e` the time into the window, in
 //! exact integers. Words: start of the current window, current, previous. Twin of `sliding_window.lua`.
 
+use super::worst::{Proof, WorstCases, touched, two_windows};
 use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words};
 use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
@@ -21,11 +22,31 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: None,
+    prefetch_life: None,
     fades_over,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "Admits {limit} in {period}, by an estimate: what the current window of the clock has, and of the one before the \
+                share that still lies in the last {period}.",
+        most_within,
+        around_an_edge: None,
+        // While the window before counts, the last unit is not free; of one unit it is free in every second period.
+        long_run: |rule| if rule.limit() == 1 { (1, 2) } else { (u128::from(rule.limit()) - 1, 1) },
+        longest_wait: |rule| rule.period() + rule.period().div_ceil(rule.limit()),
+        burst: two_windows,
+        proof: Proof::Periods(2),
+    },
 };
+
+fn most_within(rule: &Rule, stretch: u64) -> u128 {
+    let (limit, period) = (u128::from(rule.limit()), u128::from(rule.period()));
+    match stretch <= rule.period() {
+        true => (limit + limit * (u128::from(stretch) - 1) / period).min(2 * limit - 1),
+        // Edges of the calendar: one more window than a stretch is long.
+        false => limit * (touched(rule, stretch) + 1),
+    }
+}
 
 fn start(rule: &Rule, now: u64) -> u64 {
     now - now % rule.period()

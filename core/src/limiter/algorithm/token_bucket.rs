@@ -5,6 +5,7 @@
 //! limit, so nothing drifts. Words: TAT in microseconds, its fraction, the last charge. Twin of
 //! `token_bucket.lua`.
 
+use super::worst::{Proof, WorstCases, all_of_it};
 use super::{Bucket, Definition, End, Filled, Moment, RefundedCharge, StoredRule, Words};
 use crate::base::clock::clamp;
 use crate::call::lua::EXACT;
@@ -24,10 +25,22 @@ pub(super) const DEFINITION: Definition = Definition {
     wait,
     charge,
     refund,
-    lease_life: Some(lease_life),
+    prefetch_life: Some(prefetch_life),
     fades_over,
     remaining,
     reset_after,
+    worst: WorstCases {
+        words: "A bucket of {tokens} that fills with {limit} in {period}, one in {step}.",
+        most_within: |rule, stretch| {
+            let filled = u128::from(rule.limit()) * u128::from(stretch - 1) / u128::from(rule.period());
+            u128::from(rule.capacity()) + filled
+        },
+        around_an_edge: None,
+        long_run: all_of_it,
+        longest_wait: |rule| rule.period().div_ceil(rule.limit()),
+        burst: |rule| rule.capacity().into(),
+        proof: Proof::Bucket,
+    },
 };
 
 /// Time in units of one `denominator`th of a microsecond.
@@ -53,7 +66,7 @@ fn ahead(rule: &Rule, words: &Words, now: u64) -> u128 {
     u128::from(tat.saturating_sub(now)) * denominator(rule) + u128::from(part)
 }
 
-fn put(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
+fn store(rule: &Rule, words: &mut Words, now: u64, ahead: u128) {
     let whole = rule.rate().limit;
     let (distance, part) = match u64::try_from(ahead) {
         Ok(ahead) => (ahead / whole, ahead % whole),
@@ -116,7 +129,7 @@ fn follow(rule: &Rule, words: &mut Words, now: u64, used: u64, left: u64) {
     // Each is rounded up.
     let other = (u128::from(left) * denominator(rule)).min(tokens(rule, used));
     if other > ahead(rule, words, now) {
-        put(rule, words, now, other);
+        store(rule, words, now, other);
     }
 }
 
@@ -130,7 +143,7 @@ fn settle(rule: &Rule, words: &mut Words, at: &Moment) -> bool {
     // It was never emptier than empty at its last charge: the capacity was larger, or the clock went back.
     let (full, charged) = (tokens(rule, rule.capacity()), *last);
     if *tat >= charged && ahead(rule, words, charged) > full {
-        put(rule, words, charged, full);
+        store(rule, words, charged, full);
     }
     if words[0] < now || words[0] == now && words[1] == 0 {
         *words = Words::default();
@@ -158,7 +171,7 @@ fn charge(rule: &Rule, words: &mut Words, at: &Moment, cost: u64) {
     let full = tokens(rule, rule.capacity());
     let distance = ahead(rule, words, now) + tokens(rule, cost.min(rule.capacity()));
     words[2] = now;
-    put(rule, words, now, distance.min(full));
+    store(rule, words, now, distance.min(full));
 }
 
 fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &RefundedCharge) {
@@ -170,18 +183,18 @@ fn refund(rule: &Rule, words: &mut Words, at: &Moment, amount: u64, charged: &Re
         given = given.min(u128::from(at.saturating_sub(now)) * denominator(rule) + u128::from(part));
     }
     let distance = ahead(rule, words, now).saturating_sub(given);
-    put(rule, words, now, distance);
+    store(rule, words, now, distance);
     if distance == 0 {
         words[2] = now;
     }
 }
 
 /// The bound grows by what the bucket fills in this time.
-const LONGEST_LEASE: u64 = 1_000_000;
+const LONGEST_PREFETCH: u64 = 1_000_000;
 
-fn lease_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
+fn prefetch_life(rule: &Rule, _reset_after: u64, most: u64) -> u64 {
     let filled = tokens(rule, most) / denominator(rule);
-    filled.min(u128::from(LONGEST_LEASE)) as u64
+    filled.min(u128::from(LONGEST_PREFETCH)) as u64
 }
 
 fn fades_over(_rule: &Rule, reset_after: u64) -> u64 {

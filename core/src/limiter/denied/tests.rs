@@ -67,7 +67,7 @@ fn client(prefix: String, max: u64) -> Client {
 
 fn call(limiter: &Limiter, verb: Verb, key: &[u8], amount: u64) -> LimiterCall {
     let (recall, key) = (limiter.recall(key), limiter.redis_key(key).unwrap());
-    LimiterCall { spec: limiter.spec.clone(), verb, key, amount, memory: None, recall, leasing: None }
+    LimiterCall { spec: limiter.spec.clone(), verb, key, amount, memory: None, recall, prefetch: None }
 }
 
 impl World {
@@ -128,7 +128,7 @@ impl World {
             verb: Verb::Look,
             recall: None,
             memory: None,
-            leasing: None,
+            prefetch: None,
             spec: of.spec.clone(),
             key: of.key.clone(),
             ..*of

@@ -32,7 +32,7 @@ impl Store {
 
     fn turn(&self, key: &[u8], cost: u64, now: u64) -> PurseTurn {
         let is_own = |owner: &PurseOwner| Arc::ptr_eq(owner, &self.owner);
-        self.purses.turn(key, || self.owner.clone(), is_own, (cost, 100), (now, 500))
+        self.purses.spend_or_ask(key, || self.owner.clone(), is_own, (cost, 100), (now, 500))
     }
 
     /// One call from beginning to end: how much was asked for beside its cost, none if it was spent here.

@@ -105,7 +105,7 @@ impl Form {
             } else if let Some(file) = code.strip_prefix("--@ ") {
                 self.append(text, included(file), &indent);
             } else {
-                put(text, outer, &self.write(line, |_| None));
+                push_line(text, outer, &self.write(line, |_| None));
             }
         }
     }
@@ -115,20 +115,22 @@ impl Form {
         let (part, inner) = (block.join("\n"), format!("{outer}  "));
         let holds = match directive {
             "each" if self.looped => {
-                put(text, outer, "for _, rule in ipairs(list) do");
-                block.iter().for_each(|line| put(text, &inner, &self.of_listed(line)));
-                put(text, outer, "end");
+                push_line(text, outer, "for _, rule in ipairs(list) do");
+                block.iter().for_each(|line| push_line(text, &inner, &self.of_listed(line)));
+                push_line(text, outer, "end");
                 false
             }
             "each" => {
-                let each = |rule: &RuleNames| block.iter().for_each(|line| put(text, outer, &self.of(rule, line)));
+                let each = |rule: &RuleNames| {
+                    block.iter().for_each(|line| push_line(text, outer, &self.line_of_rule(rule, line)))
+                };
                 self.rules.iter().for_each(each);
                 false
             }
             "log" | "plain" if self.looped => {
-                put(text, outer, if directive == "log" { "if with_log then" } else { "if not with_log then" });
+                push_line(text, outer, if directive == "log" { "if with_log then" } else { "if not with_log then" });
                 self.append(text, &part, &inner);
-                put(text, outer, "end");
+                push_line(text, outer, "end");
                 false
             }
             "log" => self.has_log(),
@@ -150,12 +152,12 @@ impl Form {
         let stays = matches!(section, "constants" | "helpers");
         if self.looped && section == "helpers" {
             let with_helpers = ALL.iter().filter_map(|algorithm| algorithm.definition().section(section));
-            with_helpers.for_each(|code| code.lines().for_each(|line| put(text, indent, &self.of_listed(line))));
+            with_helpers.for_each(|code| code.lines().for_each(|line| push_line(text, indent, &self.of_listed(line))));
         } else if self.looped {
-            put(text, indent, "for _, rule in ipairs(list) do");
+            push_line(text, indent, "for _, rule in ipairs(list) do");
             let subject = if of_hold { self.of_listed(&format!("{counts} and rule.id")) } else { "rule.id".into() };
             by_algorithm(text, section, &format!("{indent}  "), &subject, |_, line| self.of_listed(line));
-            put(text, indent, "end");
+            push_line(text, indent, "end");
         }
         for (i, rule) in self.rules.iter().enumerate() {
             let Some(code) = rule.definition.section(section) else { continue };
@@ -163,20 +165,21 @@ impl Form {
             if section == "helpers" && self.rules[..i].iter().any(|other| other.definition.id == rule.definition.id) {
                 continue;
             }
-            let opening = if of_hold { format!("if {} then", self.of(rule, counts)) } else { "do".to_owned() };
+            let opening =
+                if of_hold { format!("if {} then", self.line_of_rule(rule, counts)) } else { "do".to_owned() };
             let inner = if stays { indent.to_owned() } else { format!("{indent}  ") };
             if !stays {
-                put(text, indent, &format!("{opening} -- rule {}", rule.number));
+                push_line(text, indent, &format!("{opening} -- rule {}", rule.number));
             }
-            code.lines().for_each(|line| put(text, &inner, &self.of(rule, line)));
+            code.lines().for_each(|line| push_line(text, &inner, &self.line_of_rule(rule, line)));
             if !stays {
-                put(text, indent, "end");
+                push_line(text, indent, "end");
             }
         }
     }
 
     /// A line about one rule.
-    fn of(&self, rule: &RuleNames, line: &str) -> String {
+    fn line_of_rule(&self, rule: &RuleNames, line: &str) -> String {
         self.write(line, |name| rule.replacement(name))
     }
 
@@ -207,7 +210,8 @@ impl Form {
     fn of_rules(&self, name: &str) -> Replacement {
         let rules = &self.rules;
         let definitions = || rules.iter().map(|rule| rule.definition);
-        let of_each = |code: &str| rules.iter().map(|rule| self.of(rule, code)).collect::<Vec<_>>().join(", ");
+        let of_each =
+            |code: &str| rules.iter().map(|rule| self.line_of_rule(rule, code)).collect::<Vec<_>>().join(", ");
         let word_count: usize = definitions().map(|definition| definition.words.len()).sum();
         let prefix = MAGIC.len() + 1 + definitions().map(codec::name_size).sum::<usize>();
         // What a script expects: the value, or all that stands before the log's entries.
@@ -249,12 +253,12 @@ fn by_algorithm(
     let mut keyword = "if";
     for definition in ALL.iter().map(|algorithm| algorithm.definition()) {
         let Some(code) = definition.section(section) else { continue };
-        put(text, indent, &format!("{keyword} {subject} == {} then -- {}", definition.id, definition.name));
-        code.lines().for_each(|line| put(text, &format!("{indent}  "), &write(definition, line)));
+        push_line(text, indent, &format!("{keyword} {subject} == {} then -- {}", definition.id, definition.name));
+        code.lines().for_each(|line| push_line(text, &format!("{indent}  "), &write(definition, line)));
         keyword = "elseif";
     }
     if keyword == "elseif" {
-        put(text, indent, "end");
+        push_line(text, indent, "end");
     }
 }
 
@@ -277,7 +281,7 @@ fn included(file: &str) -> &'static str {
 }
 
 /// Writes a line; comments and half of what it is indented stay here, since a server keeps every byte of a script.
-fn put(text: &mut String, indent: &str, line: &str) {
+fn push_line(text: &mut String, indent: &str, line: &str) {
     let code = line.trim();
     if code.starts_with("--") {
         return;

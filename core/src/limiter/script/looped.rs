@@ -32,14 +32,14 @@ const TOGETHER: [(&str, &str); 8] = [
     ("ALL_FITS", "#value == usual_size"),
 ];
 
-fn found(known: &[(&'static str, &'static str)], name: &str) -> Option<Cow<'static, str>> {
+fn look_up(known: &[(&'static str, &'static str)], name: &str) -> Option<Cow<'static, str>> {
     known.iter().find(|(known, _)| *known == name).map(|(_, code)| Cow::Borrowed(*code))
 }
 
 /// What stands for a name that is about a rule of the list.
 pub(super) fn field(name: &str) -> Option<Cow<'static, str>> {
     let own = || name.strip_suffix("_1").filter(|stem| is_lower(stem)).map(|stem| format!("rule.{stem}").into());
-    found(&FIELDS, name).or_else(own)
+    look_up(&FIELDS, name).or_else(own)
 }
 
 /// What stands for a name that is about a stored record: its words are in a list.
@@ -51,7 +51,7 @@ pub(super) fn field_of_record(definition: &Definition, name: &str) -> Option<Cow
 
 /// What stands for a name that is about all rules together.
 pub(super) fn of_all(name: &str) -> Option<Cow<'static, str>> {
-    found(&TOGETHER, name)
+    look_up(&TOGETHER, name)
 }
 
 /// What is said of every algorithm there is: a table by their ids.

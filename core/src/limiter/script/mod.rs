@@ -164,7 +164,7 @@ impl Scripts {
         shape(&self.algorithms)
     }
 
-    pub fn of(&self, transition: Transition) -> &Script {
+    pub fn script(&self, transition: Transition) -> &Script {
         self.made[transition as usize].get_or_init(|| Box::new(Script::new(CONSTANTS, &[&self.compose(transition)])))
     }
 
@@ -271,7 +271,7 @@ pub(crate) fn scripts() -> Vec<(String, String)> {
         let algorithms: Vec<&str> = form.algorithms.iter().map(|algorithm| algorithm.name()).collect();
         let name = if algorithms.is_empty() { "any".to_owned() } else { algorithms.join("-") };
         for (transition, what, _) in Transition::ALL {
-            all.push((format!("{what}-{name}"), form.of(transition).text().to_owned()));
+            all.push((format!("{what}-{name}"), form.script(transition).text().to_owned()));
         }
     }
     let written_out = [Algorithm::FIXED_WINDOW, Algorithm::SLIDING_LOG].map(|a| Scripts::for_algorithms(vec![a]));

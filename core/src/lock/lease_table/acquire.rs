@@ -108,7 +108,7 @@ struct LeaseRefusal {
 }
 
 impl Acquire {
-    fn turn(&self, tables: &[LeaseTable], now: u64) -> WaitOrder {
+    fn wait_order(&self, tables: &[LeaseTable], now: u64) -> WaitOrder {
         let known = tables.iter().filter_map(|table| table.waiting(&self.id).map(|at| table.waiters[at].since)).min();
         let since = known.into_iter().fold(now.saturating_sub(self.waited), u64::min);
         let in_order = waits_in_order(self.queue == QueueMode::Order, since, now);
@@ -126,7 +126,7 @@ impl Acquire {
     }
 
     fn refusal(&self, table: &LeaseTable, waiting: Option<usize>, turn: WaitOrder, now: u64) -> Option<LeaseRefusal> {
-        let place = table.place(turn.since, &self.id);
+        let place = table.queue_position(turn.since, &self.id);
         let goes_first = turn.in_order || waiting.is_some_and(|at| table.waiters[at].goes_first(now));
         let stop = if goes_first { place } else { table.waiters.len() };
         let full = table.holders.len() >= MOST_HOLDERS || table.held() + self.weight > self.permits;
@@ -145,7 +145,7 @@ impl Acquire {
         })
     }
 
-    fn take(&self, table: &mut LeaseTable, standing: &Standing, token: u64, now: u64) {
+    fn grant(&self, table: &mut LeaseTable, standing: &Standing, token: u64, now: u64) {
         if let Some(at) = standing.waiting {
             table.dismiss(at, now);
         }
@@ -183,7 +183,7 @@ impl Acquire {
             told: false,
             channel: self.channel,
         };
-        table.waiters.insert(table.place(since, &self.id), waiter);
+        table.waiters.insert(table.queue_position(since, &self.id), waiter);
         true
     }
 }
@@ -210,7 +210,7 @@ impl Operation for Acquire {
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let tables = load_all(space, &self.keys, now, self.instead_of.as_ref())?;
-        let turn = self.turn(&tables, now);
+        let turn = self.wait_order(&tables, now);
         let standings: Vec<Standing> = tables.iter().map(|table| self.standing(table, turn, now)).collect();
         let outcome = match () {
             () if tables.iter().any(|table| table.is_cancelled(&self.id)) => CANCELLED,
@@ -234,7 +234,7 @@ impl Operation for Acquire {
             let mut freed = table.left;
             match standing.refusal {
                 _ if outcome == GRANTED => {
-                    self.take(&mut table, &standing, token, now);
+                    self.grant(&mut table, &standing, token, now);
                     changed = true;
                 }
                 _ if outcome == CANCELLED => {}

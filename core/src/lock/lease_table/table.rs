@@ -143,7 +143,7 @@ impl LeaseTable {
 
     /// Where a waiter belongs: behind the last who came before it. What came in one microsecond is told apart by its id, so
     /// the order is the same in all tables, and no two can each wait for the other's turn.
-    pub fn place(&self, since: u64, id: &AttemptId) -> usize {
+    pub fn queue_position(&self, since: u64, id: &AttemptId) -> usize {
         let came_before = |waiter: &Waiter| (waiter.since, &waiter.id) < (since, id);
         self.waiters.iter().rposition(came_before).map_or(0, |last| last + 1)
     }
@@ -211,27 +211,28 @@ impl LeaseTable {
 pub(super) fn decode(value: &[u8]) -> Option<LeaseTable> {
     let mut rest = Bytes(value.strip_prefix(MAGIC)?);
     let mut table = LeaseTable { last: rest.exact()?, ..LeaseTable::default() };
-    let (tombstones, waiters) = (u32::from_le_bytes(rest.take()?) as usize, u16::from_le_bytes(rest.take()?));
+    let (tombstones, waiters) =
+        (u32::from_le_bytes(rest.next_array()?) as usize, u16::from_le_bytes(rest.next_array()?));
     let crowded = tombstones > TOMBSTONE_SIZE * MOST_TOMBSTONES || usize::from(waiters) > MOST_WAITERS;
     if crowded || tombstones % TOMBSTONE_SIZE != 0 {
         return None;
     }
     for _ in 0..tombstones / TOMBSTONE_SIZE {
-        table.tombstones.push_back(Tombstone { id: rest.take()?, until: u64::from_le_bytes(rest.take()?) });
+        table.tombstones.push_back(Tombstone { id: rest.next_array()?, until: u64::from_le_bytes(rest.next_array()?) });
     }
     for _ in 0..waiters {
-        let (id, until, since, weight) = (rest.take()?, rest.exact()?, rest.exact()?, rest.weight()?);
-        let [how] = rest.take()?;
+        let (id, until, since, weight) = (rest.next_array()?, rest.exact()?, rest.exact()?, rest.weight()?);
+        let [how] = rest.next_array()?;
         let (told, fair) = (how & TOLD != 0, how & !TOLD == 2);
         if !fair && how & !TOLD != 1 {
             return None;
         }
-        table.waiters.push(Waiter { id, until, since, weight, fair, told, channel: rest.take()? });
+        table.waiters.push(Waiter { id, until, since, weight, fair, told, channel: rest.next_array()? });
     }
     while !rest.0.is_empty() {
-        let id = rest.take()?;
+        let id = rest.next_array()?;
         let (deadline, ttl, token, since) = (rest.exact()?, rest.exact()?, rest.exact()?, rest.exact()?);
-        let (weight, size) = (rest.weight()?, u16::from_le_bytes(rest.take()?));
+        let (weight, size) = (rest.weight()?, u16::from_le_bytes(rest.next_array()?));
         let (who, others) = rest.0.split_at_checked(size.into())?;
         rest.0 = others;
         table.holders.push(LeaseHolder { id, deadline, ttl, token, since, weight, who: who.to_vec() });
@@ -242,23 +243,23 @@ pub(super) fn decode(value: &[u8]) -> Option<LeaseTable> {
 /// The value that says a table.
 pub(super) fn encode(table: &LeaseTable) -> Vec<u8> {
     let mut value = MAGIC.to_vec();
-    put(&mut value, &[table.last]);
+    push_numbers(&mut value, &[table.last]);
     value.extend_from_slice(&((table.tombstones.len() * TOMBSTONE_SIZE) as u32).to_le_bytes());
     value.extend_from_slice(&(table.waiters.len() as u16).to_le_bytes());
     for tombstone in &table.tombstones {
         value.extend_from_slice(&tombstone.id);
-        put(&mut value, &[tombstone.until]);
+        push_numbers(&mut value, &[tombstone.until]);
     }
     for waiter in &table.waiters {
         value.extend_from_slice(&waiter.id);
-        put(&mut value, &[waiter.until, waiter.since]);
+        push_numbers(&mut value, &[waiter.until, waiter.since]);
         value.extend_from_slice(&(waiter.weight as u32).to_le_bytes());
         value.push(if waiter.fair { 2 } else { 1 } | if waiter.told { TOLD } else { 0 });
         value.extend_from_slice(&waiter.channel);
     }
     for held in &table.holders {
         value.extend_from_slice(&held.id);
-        put(&mut value, &[held.deadline, held.ttl, held.token, held.since]);
+        push_numbers(&mut value, &[held.deadline, held.ttl, held.token, held.since]);
         value.extend_from_slice(&(held.weight as u32).to_le_bytes());
         value.extend_from_slice(&(held.who.len() as u16).to_le_bytes());
         value.extend_from_slice(&held.who);
@@ -266,7 +267,7 @@ pub(super) fn encode(table: &LeaseTable) -> Vec<u8> {
     value
 }
 
-fn put(value: &mut Vec<u8>, numbers: &[u64]) {
+fn push_numbers(value: &mut Vec<u8>, numbers: &[u64]) {
     numbers.iter().for_each(|n| value.extend_from_slice(&n.to_le_bytes()));
 }
 
@@ -274,7 +275,7 @@ fn put(value: &mut Vec<u8>, numbers: &[u64]) {
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+    fn next_array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;
         self.0 = rest;
         Some(*taken)
@@ -282,10 +283,10 @@ impl Bytes<'_> {
 
     /// A number that scripts can count exactly.
     fn exact(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take()?)).filter(|n| *n < EXACT)
+        Some(u64::from_le_bytes(self.next_array()?)).filter(|n| *n < EXACT)
     }
 
     fn weight(&mut self) -> Option<u64> {
-        Some(u32::from_le_bytes(self.take()?).into())
+        Some(u32::from_le_bytes(self.next_array()?).into())
     }
 }

@@ -70,7 +70,7 @@ impl Guest for LockQueue {
                     Ok(answer) => Ok(Answer::new(was_held && answer.get().is_some_and(has_released))),
                     Err(error) => {
                         // Nobody knows whether it was released: once more, for nobody.
-                        self.actions.push(Action::CleanUp(held.leave()));
+                        self.actions.push(Action::CleanUp(held.cleanup()));
                         Err(error.clone())
                     }
                 };
@@ -80,7 +80,7 @@ impl Guest for LockQueue {
             Some(Question::Release(Passing { held, was_held, tag })) => {
                 match &answer {
                     Ok(_) => self.on_freed(&held.spec.keys),
-                    Err(error) => self.actions.push(Action::CleanUpLater(held.leave(), error.clone())),
+                    Err(error) => self.actions.push(Action::CleanUpLater(held.cleanup(), error.clone())),
                 }
                 let released = answer.map(|answer| Answer::new(answer.get() == Some(&true) && was_held));
                 self.actions.push(Action::Answer(tag, released));
@@ -96,7 +96,7 @@ impl Guest for LockQueue {
         }
         // The first in line asks or is answered in its own time; the others only wait, and know what it knows.
         let away = |(names, line): (&LockKeys, &VecDeque<QueuedAttempt>)| {
-            Some((names.clone(), line.front()?.attempt.over().err()?))
+            Some((names.clone(), line.front()?.attempt.on_wait_over().err()?))
         };
         let away: HashMap<LockKeys, Error> = self.lines.iter().filter_map(away).collect();
         self.leave_if(
@@ -108,7 +108,7 @@ impl Guest for LockQueue {
         for names in self.lines_where(|waiter| waiter.stage.is_rested(now)) {
             if self.first(&names).is_some_and(|first| first.attempt.waits()) {
                 self.ask(&names);
-            } else if let Some(over) = self.first(&names).map(|first| first.attempt.over()) {
+            } else if let Some(over) = self.first(&names).map(|first| first.attempt.on_wait_over()) {
                 self.end_first(&names, over.map(Answer::new), true);
             }
         }
@@ -127,7 +127,7 @@ impl Guest for LockQueue {
         let closed = || Error::new(Code::Closed, "the client was closed during the wait for a lock");
         self.leave_if(|_| true, |_| Err(closed()));
         let releasing = self.questions.values().filter_map(|question| match question {
-            Question::Release(passing) | Question::PassOn(_, _, passing) => Some(passing.held.leave()),
+            Question::Release(passing) | Question::PassOn(_, _, passing) => Some(passing.held.cleanup()),
             Question::Acquire(..) | Question::Renew(_) => None,
         });
         self.actions.extend(releasing.map(Action::CleanUp));

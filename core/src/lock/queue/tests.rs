@@ -54,6 +54,6 @@ fn what_a_key_of_another_type_refuses_is_not_taken_back() {
         let mut attempt = lock.acquire(Duration::ZERO).unwrap().attempt;
         attempt.ask_once();
         attempt.on_answer(Err(Error::new(code, "refused")));
-        assert_eq!(attempt.leave().is_some(), leaves, "{code:?}");
+        assert_eq!(attempt.cleanup().is_some(), leaves, "{code:?}");
     }
 }

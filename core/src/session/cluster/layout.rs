@@ -71,7 +71,7 @@ pub(crate) fn read(reply: &Reply, host: &str, host_map: &HostMap) -> Option<Clus
                     layout.ids.insert(id.clone());
                 }
             }
-            match place(name, *port, host, host_map) {
+            match address_of(name, *port, host, host_map) {
                 Some(place) => places.push(place),
                 // One of no address serves nobody; its replicas don't either.
                 None if at == 0 => break,
@@ -90,11 +90,11 @@ pub(crate) fn redirected(address: &str, host: &str, host_map: &HostMap) -> Optio
     // An IPv6 address has colons of its own, and no brackets.
     let (name, port) = address.rsplit_once(':')?;
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    place(name, port.parse().ok()?, host, host_map)
+    address_of(name, port.parse().ok()?, host, host_map)
 }
 
 /// Where a server listens that is called so: no name is that of the server that answered, and `?` is none.
-fn place(name: &str, port: i64, host: &str, host_map: &HostMap) -> Option<NodeAddress> {
+fn address_of(name: &str, port: i64, host: &str, host_map: &HostMap) -> Option<NodeAddress> {
     let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
     match name {

@@ -154,7 +154,7 @@ impl Cluster {
         let mut wire = node.connect(timeout, deadline, interrupted)?;
         let view = self.ask_on(&mut wire, node, deadline, interrupted)?;
         if keep {
-            node.pool.keep(wire);
+            node.pool.give_back(wire);
         }
         Ok(view)
     }

@@ -220,7 +220,7 @@ final class MoreThrottleTest extends TestCase
         self::assertGreaterThan(10, array_count_values($sources)['lease'] ?? 0, implode(' ', $sources));
         self::assertSame(['redis'], array_unique([$ask('other', Limit::perHour(9)), $ask('other', Limit::perHour(9))]));
         $problem = thrown(\LogicException::class, fn () => $ask('small', Limit::perHour(9)));
-        self::assertStringStartsWith('The rate limiter "small": lease ', $problem->getMessage());
+        self::assertStringStartsWith('The rate limiter "small": prefetch ', $problem->getMessage());
     }
 
     private function status(string $path, string $method = 'GET'): int

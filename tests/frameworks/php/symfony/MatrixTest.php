@@ -53,7 +53,7 @@ final class MatrixTest extends TestCase
                 'path' => $everywhere ? '^/' : '^' . preg_quote(self::path($limit)) . '$',
                 'policy' => $limit['policy'],
                 'key' => $key === 'address' ? null : fn ($request) => $request->attributes->get('fields')[$key] ?? null,
-                'lease' => null, 'legacy' => false, 'expose_headers' => $limit['expose_headers'] ?? false,
+                'prefetch' => null, 'legacy' => false, 'expose_headers' => $limit['expose_headers'] ?? false,
             ];
             ($limit['default'] ?? false) && $this->routes += ['GET /x' => [], 'GET /elsewhere' => []];
         }

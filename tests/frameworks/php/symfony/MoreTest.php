@@ -137,7 +137,10 @@ final class MoreTest extends TestCase
             }
         };
         $ask = function (string $path, mixed $key, string $address = '192.0.2.1') use ($kernel): ?int {
-            $rule = ['path' => '^/(a+)+$', 'policy' => '1/minute', 'key' => $key, 'lease' => null, 'legacy' => false];
+            $rule = [
+                'path' => '^/(a+)+$', 'policy' => '1/minute', 'key' => $key,
+                'prefetch' => null, 'legacy' => false,
+            ];
             $limits = new RequestLimits($this->client ??= client(server()), ['api' => $rule]);
             $request = Request::create($path, 'GET', [], [], [], ['REMOTE_ADDR' => $address]);
             $event = new RequestEvent($kernel, $request, HttpKernelInterface::MAIN_REQUEST);
@@ -167,7 +170,7 @@ final class MoreTest extends TestCase
         $kernel = $this->createMock(HttpKernelInterface::class);
         foreach ([null, fn () => 'ada'] as $key) {
             $rule = [
-                'path' => '^/', 'policy' => '5/minute', 'key' => $key, 'lease' => null, 'legacy' => false,
+                'path' => '^/', 'policy' => '5/minute', 'key' => $key, 'prefetch' => null, 'legacy' => false,
                 'expose_headers' => true,
             ];
             $limits = new RequestLimits(client(server()), ['api' => $rule]);
@@ -194,7 +197,10 @@ final class MoreTest extends TestCase
     public function testLimitsOfOneNameInTwoSectionsAreTwo(): void
     {
         $client = client(server());
-        $rule = ['path' => '^/', 'policy' => '1/minute', 'key' => fn () => 'kada', 'lease' => null, 'legacy' => false];
+        $rule = [
+            'path' => '^/', 'policy' => '1/minute', 'key' => fn () => 'kada',
+            'prefetch' => null, 'legacy' => false,
+        ];
         $limits = new RequestLimits($client, ['api' => $rule]);
         $kernel = $this->createMock(HttpKernelInterface::class);
         $event = new RequestEvent($kernel, Request::create('/'), HttpKernelInterface::MAIN_REQUEST);
@@ -221,7 +227,7 @@ final class MoreTest extends TestCase
 
     public function testALimitOfRequestsTakesALease(): void
     {
-        $rule = ['path' => '^/', 'policy' => '100/hour', 'key' => fn () => 'a', 'lease' => 10, 'legacy' => false];
+        $rule = ['path' => '^/', 'policy' => '100/hour', 'key' => fn () => 'a', 'prefetch' => 10, 'legacy' => false];
         $limits = new RequestLimits(client(server()), ['api' => $rule]);
         $sources = array_map(function () use ($limits): string {
             $request = Request::create('/');
@@ -255,7 +261,9 @@ final class MoreTest extends TestCase
         }
         $requests = [
             'quotalock.requests.api.policy: ' => ['path' => '^/api', 'policy' => 'ten a minute'],
-            'quotalock.requests.api.policy: lease ' => ['path' => '^/api', 'policy' => '10/minute', 'lease' => 11],
+            'quotalock.requests.api.policy: prefetch ' => [
+                'path' => '^/api', 'policy' => '10/minute', 'prefetch' => 11,
+            ],
             'quotalock.requests.api.path: ' => ['path' => '^/api(', 'policy' => '10/minute'],
         ];
         foreach ($requests as $place => $rule) {

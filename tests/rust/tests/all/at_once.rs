@@ -226,7 +226,7 @@ fn permits_that_are_held_and_remembered_denials_answer_a_call_that_is_run() {
             ..Options::default()
         };
         let client = Client::new(options).unwrap();
-        let options = LimiterOptions { lease: Some(50), ..LimiterOptions::default() };
+        let options = LimiterOptions { prefetch: Some(50), ..LimiterOptions::default() };
         let limiter = client.limiter_with("n", Policy::parse("100/hour").unwrap(), options).unwrap();
         (0..32).for_each(|_| assert!(limiter.consume(b"k", 1).unwrap().run().unwrap().allowed));
         drop((limiter.consume(b"k", 1).unwrap(), limiter.consume(b"k", 1).unwrap().into_future()));

@@ -105,7 +105,7 @@ fn try_all<T: Trial>() {
                         // What is released is free, and who waits for it looks again by itself: only the hint is missing.
                         let is_freed = lacking == "publish" && T::frees(number);
                         if !is_hint && !is_freed && (before.0 != after.0 || (after.1 < 0) != (before.1 < 0)) {
-                            halves.insert(format!("{place}: key {at}"));
+                            halves.insert(format!("{place}: key {at}: {before:?} became {after:?}"));
                         }
                     }
                 }
@@ -158,8 +158,8 @@ impl Trial for Locks {
         "over",
     ];
 
-    fn keys(_: &Client, name: &str) -> Vec<Vec<u8>> {
-        ["a", "b"].map(|table| format!("{{{name}}}:{table}").into_bytes()).into()
+    fn keys(client: &Client, name: &str) -> Vec<Vec<u8>> {
+        ["a", "b"].map(|table| format!("{}:{{{name}}}:{table}", client.prefix()).into_bytes()).into()
     }
 
     fn later(state: &str) -> u64 {

@@ -144,7 +144,7 @@ impl Side {
     fn new(url: &str, prefix: &str, policies: &[Policy; 3]) -> Side {
         let client = client(url, prefix);
         let limiters = policies.clone().map(|policy| client.limiter("twin", policy).unwrap());
-        let options = |enforce| LimiterOptions { scope: Some(b"s}".to_vec()), enforce, lease: None };
+        let options = |enforce| LimiterOptions { scope: Some(b"s}".to_vec()), enforce, prefetch: None };
         let other = |i: usize| client.limiter_with(["x", "y"][i], policies[i].clone(), options(i == 0)).unwrap();
         let others = [other(0), other(1)];
         Side { client, limiters, others }

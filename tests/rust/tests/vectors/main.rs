@@ -104,7 +104,7 @@ fn policy(case: &Value) {
 fn key(case: &Value, url: &str) {
     let id = spec::id(case);
     let client = client(url, case["prefix"].as_str().unwrap());
-    let options = LimiterOptions { scope: spec::bytes(case, "scope"), enforce: true, lease: None };
+    let options = LimiterOptions { scope: spec::bytes(case, "scope"), enforce: true, prefetch: None };
     let policy = Policy::parse("1/hour").unwrap();
     let limiter = client.limiter_with(case["name"].as_str().unwrap(), policy, options).unwrap();
     let redis_key = limiter.redis_key(&spec::bytes(case, "key").unwrap()).unwrap();
@@ -134,7 +134,7 @@ fn bad_call(op: &str, args: &Value, url: &str) -> Result<()> {
         ..Options::default()
     })?;
     let options =
-        LimiterOptions { scope: args["scope"].as_str().map(|s| s.as_bytes().to_vec()), enforce: true, lease: None };
+        LimiterOptions { scope: args["scope"].as_str().map(|s| s.as_bytes().to_vec()), enforce: true, prefetch: None };
     let limiter = client.limiter_with(&text("name", "n"), Policy::parse(&text("policy", "1/s"))?, options)?;
     let key = text("key", "k");
     let key = key.as_bytes();
@@ -190,7 +190,7 @@ fn limiter(case: &Value, store: &str, url: &str) {
         let options = LimiterOptions {
             scope: spec["scope"].as_str().map(|scope| scope.as_bytes().to_vec()),
             enforce: spec["enforce"].as_bool().unwrap_or(true),
-            lease: spec["lease"].as_u64(),
+            prefetch: spec["prefetch"].as_u64(),
         };
         let policy = Policy::parse(spec["policy"].as_str().unwrap()).unwrap();
         client.limiter_with(if shared { "vector" } else { label }, policy, options).unwrap()

@@ -34,7 +34,7 @@ final class Configuration implements ConfigurationInterface
                     ->scalarNode('key')
                         ->defaultNull()->info('A service, called with the request; null is the client\'s address')
                     ->end()
-                    ->integerNode('lease')
+                    ->integerNode('prefetch')
                         ->defaultNull()->info('How many permits are taken from Redis at once at most')
                     ->end()
                     ->booleanNode('legacy')->defaultFalse()->info('Whether to send X-RateLimit-* too')->end()

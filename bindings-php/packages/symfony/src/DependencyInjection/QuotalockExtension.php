@@ -38,7 +38,7 @@ final class QuotalockExtension extends Extension
         }
     }
 
-    /** @param array<string, array{path: string, policy: string, key: string|null, lease: int|null, legacy: bool}> $requests */
+    /** @param array<string, array{path: string, policy: string, key: string|null, prefetch: int|null, legacy: bool}> $requests */
     private function registerRequests(array $requests, ContainerBuilder $container): void
     {
         $rules = [];
@@ -48,7 +48,7 @@ final class QuotalockExtension extends Extension
                 throw new InvalidArgumentException("$place.path: \"{$rule['path']}\" is no regular expression.");
             }
             try {
-                (new Client('memory://'))->limiter((string) $name, $rule['policy'], lease: $rule['lease']);
+                (new Client('memory://'))->limiter((string) $name, $rule['policy'], prefetch: $rule['prefetch']);
             } catch (QuotalockException $problem) {
                 throw new InvalidArgumentException("$place.policy: {$problem->getMessage()}", 0, $problem);
             }

@@ -48,7 +48,7 @@ final class RequestLimits implements EventSubscriberInterface
 
     /**
      * @param array<string, array{
-     *     path: string, policy: string, key: callable|null, lease: int|null, legacy: bool, expose_headers?: bool
+     *     path: string, policy: string, key: callable|null, prefetch: int|null, legacy: bool, expose_headers?: bool
      * }> $rules by the names of the limiters; a key is called with the request
      */
     public function __construct(private readonly Client $client, private readonly array $rules)
@@ -57,7 +57,7 @@ final class RequestLimits implements EventSubscriberInterface
         $scope = count($rules) > 1 ? 'requests' : null;
         foreach ($rules as $name => $rule) {
             Names::own($name);
-            $this->limiters[$name] = $client->limiter($name, $rule['policy'], $scope, lease: $rule['lease']);
+            $this->limiters[$name] = $client->limiter($name, $rule['policy'], $scope, prefetch: $rule['prefetch']);
         }
     }
 

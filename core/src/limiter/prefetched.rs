@@ -1,7 +1,7 @@
-//! Leases of permits: a limiter takes several from Redis in one call, and spends them in this process.
+//! Prefetched permits: a limiter takes several from Redis in one call, and spends them in this process.
 //!
 //! A call that finds none asks for more than its own cost. If Redis denies that, it asks again for its cost alone: so it
-//! is decided as if there were no leases, and nothing of what is denied stays charged.
+//! is decided as if nothing was prefetched, and nothing of what is denied stays charged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,21 +19,21 @@ use crate::session::Session;
 use crate::session::exchange::Exchange;
 
 /// Checks how many permits a limiter of this policy may take at once.
-pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
-    if let Some(rule) = policy.rules().iter().find(|rule| rule.algorithm().definition().lease_life.is_none()) {
+pub(super) fn check(policy: &Policy, prefetch: u64) -> Result<()> {
+    if let Some(rule) = policy.rules().iter().find(|rule| rule.algorithm().definition().prefetch_life.is_none()) {
         let name = rule.algorithm().name();
         return Err(Error::invalid(format!(
-            "lease cannot be used with {name}: it counts each permit when it is used, and a lease takes permits earlier; \
-             use fixed-window, calendar-window or token-bucket, or leave lease out"
+            "prefetch cannot be used with {name}: it counts each permit when it is used, and prefetched permits are taken \
+             earlier; use fixed-window, calendar-window or token-bucket, or leave prefetch out"
         )));
     }
     let most = policy.rules().iter().map(|rule| rule.capacity()).min().unwrap_or(0);
-    if lease < 2 {
-        return Err(Error::invalid(format!("lease {lease} saves no call: give at least 2, or leave it out")));
+    if prefetch < 2 {
+        return Err(Error::invalid(format!("prefetch {prefetch} saves no call: give at least 2, or leave it out")));
     }
-    if lease > most {
+    if prefetch > most {
         return Err(Error::invalid(format!(
-            "lease {lease} is more than {most}, the most that policy \"{policy}\" admits at once: give at most {most}"
+            "prefetch {prefetch} is more than {most}, the most that policy \"{policy}\" admits at once: give at most {most}"
         )));
     }
     Ok(())
@@ -41,10 +41,10 @@ pub(super) fn check(policy: &Policy, lease: u64) -> Result<()> {
 
 impl LimiterSpec {
     /// How long permits that were taken now may be spent.
-    fn lease_life(&self, told: &Decision) -> u64 {
+    fn prefetch_life(&self, told: &Decision) -> u64 {
         let lives = self.policy.rules().iter().zip(&told.rules).map(|(rule, told)| {
-            let life = rule.algorithm().definition().lease_life;
-            life.map_or(0, |life| life(rule, told.reset_after, self.lease.most))
+            let life = rule.algorithm().definition().prefetch_life;
+            life.map_or(0, |life| life(rule, told.reset_after, self.prefetch.most))
         });
         lives.min().unwrap_or(0)
     }
@@ -56,15 +56,15 @@ impl LimiterSpec {
     }
 
     /// Whether calls of this cost spend permits that were taken ahead.
-    pub fn leases(&self, cost: u64) -> bool {
-        self.enforce && self.lease.takes && (1..=self.lease.most).contains(&cost)
+    pub fn prefetches(&self, cost: u64) -> bool {
+        self.enforce && self.prefetch.takes && (1..=self.prefetch.most).contains(&cost)
     }
 }
 
 impl Limiter {
     /// The answer to a call that this process has the permits for.
     pub(super) fn spend_at_once(&self, key: &[u8], cost: u64) -> Option<Decision> {
-        if !self.spec.leases(cost) {
+        if !self.spec.prefetches(cost) {
             return None;
         }
         let (spec, session) = (&*self.spec, &self.client.session);
@@ -80,10 +80,10 @@ impl Limiter {
 impl LimiterCall {
     /// Before the call is sent: the answer from what is held here, or how much to ask for.
     pub(super) fn begin(&self) -> Option<Answer> {
-        let leasing = self.leasing.as_ref()?;
-        let purses = &leasing.session.engine().purses;
-        let now = leasing.session.steady_time();
-        let mut progress = leasing.progress();
+        let prefetch = self.prefetch.as_ref()?;
+        let purses = &prefetch.session.engine().purses;
+        let now = prefetch.session.steady_time();
+        let mut progress = prefetch.progress();
         match self.verb {
             Verb::Consume | Verb::Require => {
                 purses.failed(&self.key, progress.taking);
@@ -92,9 +92,15 @@ impl LimiterCall {
                 if std::mem::take(&mut progress.alone) {
                     return purses.spend(&self.key, owns, self.amount, now).map(Answer::new);
                 }
-                let patience = leasing.session.timeout.as_micros() as u64;
+                let patience = prefetch.session.timeout.as_micros() as u64;
                 let owner = || -> PurseOwner { self.spec.clone() };
-                match purses.turn(&self.key, owner, owns, (self.amount, self.spec.lease.most), (now, patience)) {
+                match purses.spend_or_ask(
+                    &self.key,
+                    owner,
+                    owns,
+                    (self.amount, self.spec.prefetch.most),
+                    (now, patience),
+                ) {
                     PurseTurn::Spent(decision) => return Some(Answer::new(decision)),
                     PurseTurn::Ask(taking) => progress.taking = taking,
                 }
@@ -108,14 +114,14 @@ impl LimiterCall {
 
     /// Redis has answered.
     pub(super) fn took(&self, answer: &Answer, source: Source) {
-        let Some(leasing) = &self.leasing else { return };
-        let purses = &leasing.session.engine().purses;
-        let progress = leasing.progress();
+        let Some(prefetch) = &self.prefetch else { return };
+        let purses = &prefetch.session.engine().purses;
+        let progress = prefetch.progress();
         match self.verb {
             Verb::Consume | Verb::Require if source == Source::Redis => {
                 let Some(told) = answer.get::<Decision>() else { return };
-                let (taking, life) = (progress.taking, self.spec.lease_life(told));
-                purses.fill(&self.key, taking, told.clone(), life, leasing.session.steady_time());
+                let (taking, life) = (progress.taking, self.spec.prefetch_life(told));
+                purses.fill(&self.key, taking, told.clone(), life, prefetch.session.steady_time());
             }
             Verb::Reset | Verb::Block => purses.drop_key(&self.key),
             Verb::Refund if progress.over => purses.drop_key(&self.key),
@@ -125,9 +131,9 @@ impl LimiterCall {
 
     /// Redis has not answered: what the call may have brought is lost, and nothing but its cost is decided without Redis.
     pub(super) fn lost(&self) {
-        let Some(leasing) = &self.leasing else { return };
-        let purses = &leasing.session.engine().purses;
-        let mut progress = leasing.progress();
+        let Some(prefetch) = &self.prefetch else { return };
+        let purses = &prefetch.session.engine().purses;
+        let mut progress = prefetch.progress();
         purses.failed(&self.key, progress.taking);
         progress.taking = Taking::default();
         if matches!(self.verb, Verb::Reset | Verb::Block) || progress.over {
@@ -137,8 +143,8 @@ impl LimiterCall {
 
     /// Whether the call is to be made again for its cost alone, because more than that was denied.
     pub(super) fn asks_again(&mut self, answer: &Answer) -> bool {
-        let Some(leasing) = &self.leasing else { return false };
-        let mut progress = leasing.progress();
+        let Some(prefetch) = &self.prefetch else { return false };
+        let mut progress = prefetch.progress();
         let denied = answer.get::<Decision>().is_some_and(|decision| !decision.allowed);
         if !denied || progress.taking.more == 0 {
             return false;
@@ -151,9 +157,9 @@ impl LimiterCall {
 impl Drop for LimiterCall {
     /// Its caller may have given it up on its way: then the next one takes.
     fn drop(&mut self) {
-        let Some(leasing) = &self.leasing else { return };
-        if let Some(engine) = leasing.session.engine_if_made() {
-            engine.purses.failed(&self.key, leasing.progress().taking);
+        let Some(prefetch) = &self.prefetch else { return };
+        if let Some(engine) = prefetch.session.engine_if_made() {
+            engine.purses.failed(&self.key, prefetch.progress().taking);
         }
     }
 }
@@ -164,7 +170,7 @@ pub(crate) fn give_back(session: &Arc<Session>, left: Leftover) -> Option<Exchan
     let time = left.end.checked_sub(session.steady_time()).filter(|time| *time > 0)?;
     let spec = left.owner.downcast::<LimiterSpec>().ok()?;
     let (recall, verb) = (spec.recall_given_back(&left.key), Verb::Refund);
-    let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, leasing: None };
+    let refund = LimiterCall { spec, verb, key: left.key, amount: left.amount, memory: None, recall, prefetch: None };
     Some(Exchange::new(session.clone(), Box::new(refund), None).within(Duration::from_micros(time)).parting())
 }
 

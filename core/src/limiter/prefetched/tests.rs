@@ -6,14 +6,14 @@ use crate::limiter::prefetch::PrefetchCall;
 const START: u64 = 1_700_000_000_000_000;
 
 fn call(limiter: &Limiter) -> LimiterCall {
-    let leasing = Some(PrefetchCall::new(&limiter.client.session));
+    let prefetch = Some(PrefetchCall::new(&limiter.client.session));
     let (spec, key) = (limiter.spec.clone(), limiter.redis_key(b"k").unwrap());
-    LimiterCall { spec, verb: Verb::Consume, key, amount: 1, memory: None, recall: None, leasing }
+    LimiterCall { spec, verb: Verb::Consume, key, amount: 1, memory: None, recall: None, prefetch }
 }
 
 /// How much a call takes beside its cost; none if that was spent here.
 fn begun(call: &LimiterCall) -> Option<u64> {
-    call.begin().is_none().then(|| call.leasing.as_ref().unwrap().more())
+    call.begin().is_none().then(|| call.prefetch.as_ref().unwrap().more())
 }
 
 fn admitted(call: &LimiterCall) {
@@ -24,7 +24,7 @@ fn admitted(call: &LimiterCall) {
 fn a_call_that_is_given_up_lets_the_next_one_take() {
     let client = Client::new(Options { url: Some("redis://server".into()), ..Options::default() }).unwrap();
     client.session.test_time.set(Some(START));
-    let options = LimiterOptions { lease: Some(100), ..LimiterOptions::default() };
+    let options = LimiterOptions { prefetch: Some(100), ..LimiterOptions::default() };
     let limiter = client.limiter_with("n", "token-bucket 100/s".parse().unwrap(), options).unwrap();
     let first = call(&limiter);
     assert_eq!(begun(&first), Some(0));

@@ -10,8 +10,8 @@ use quotalock_tests::{client, fresh_prefix, servers};
 const SECOND: u64 = 1_000_000;
 const START: u64 = 1_700_000_000 * SECOND;
 
-fn leased(client: &Client, policy: &str, lease: u64) -> Limiter {
-    let options = LimiterOptions { lease: Some(lease), ..LimiterOptions::default() };
+fn leased(client: &Client, policy: &str, prefetch: u64) -> Limiter {
+    let options = LimiterOptions { prefetch: Some(prefetch), ..LimiterOptions::default() };
     client.limiter_with("leased", Policy::parse(policy).unwrap(), options).unwrap()
 }
 
@@ -144,7 +144,7 @@ fn reset_and_block_take_what_is_here() {
         let client = client(&url, &fresh_prefix("lease"));
         at(&[&client], START);
         let limiter = leased(&client, "100/s", 50);
-        // Another handle of the same limiter, without a lease.
+        // Another handle of the same limiter, without a prefetch.
         let other = client.limiter("leased", Policy::parse("100/s").unwrap()).unwrap();
         burst(&limiter, 20);
         assert!(other.reset(b"k").unwrap().run().unwrap(), "{name}");
@@ -211,10 +211,10 @@ fn closing_gives_back_what_was_not_spent() {
 #[test]
 fn what_cannot_be_leased_is_refused() {
     let client = client("memory://", &fresh_prefix("lease"));
-    let refused = |policy: &str, lease| {
-        let options = LimiterOptions { lease: Some(lease), ..LimiterOptions::default() };
+    let refused = |policy: &str, prefetch| {
+        let options = LimiterOptions { prefetch: Some(prefetch), ..LimiterOptions::default() };
         let error = client.limiter_with("n", Policy::parse(policy).unwrap(), options).err().unwrap();
-        assert_eq!(error.code(), Code::InvalidArgument, "{policy} {lease}");
+        assert_eq!(error.code(), Code::InvalidArgument, "{policy} {prefetch}");
         error.to_string()
     };
     assert!(refused("sliding-log 100/s", 10).contains("sliding-log"));
@@ -226,7 +226,7 @@ fn what_cannot_be_leased_is_refused() {
     assert!(refused("100/s", 1).contains("at least 2"));
     assert!(refused("100/s", 0).contains("at least 2"));
     assert!(refused("1/s", 2).contains("at most 1"));
-    assert_eq!(leased(&client, "100/s", 100).lease(), Some(100));
+    assert_eq!(leased(&client, "100/s", 100).prefetch(), Some(100));
 }
 
 #[test]
@@ -268,10 +268,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The admissions of three clients with leases, and when each was.
-fn history(url: &str, policy: &str, lease: u64, steps: &[Step]) -> Vec<(u64, u64, Source)> {
+fn history(url: &str, policy: &str, prefetch: u64, steps: &[Step]) -> Vec<(u64, u64, Source)> {
     let prefix = fresh_prefix("lease");
     let clients: Vec<Client> = (0..3).map(|_| client(url, &prefix)).collect();
-    let limiters: Vec<Limiter> = clients.iter().map(|client| leased(client, policy, lease)).collect();
+    let limiters: Vec<Limiter> = clients.iter().map(|client| leased(client, policy, prefetch)).collect();
     let mut now = START;
     let decide = |step: &Step| {
         now += step.gap;
@@ -287,9 +287,9 @@ fn no_window_admits_more_than_the_limit() {
     for (name, url) in servers() {
         let mut runner = random_cases(10);
         let policies = prop::sample::select(vec!["50/s", "calendar-window 50/s"]);
-        let outcome = runner.run(&(policies, 2_u64..=50, steps()), |(policy, lease, steps)| {
+        let outcome = runner.run(&(policies, 2_u64..=50, steps()), |(policy, prefetch, steps)| {
             let (mut opened, mut count) = (0, 0);
-            for (now, cost, source) in history(&url, policy, lease, &steps) {
+            for (now, cost, source) in history(&url, policy, prefetch, &steps) {
                 let is_over = now >= opened + SECOND;
                 if is_over {
                     // A window begins with a call that Redis has admitted.
@@ -310,9 +310,9 @@ fn no_window_admits_more_than_the_limit() {
 fn a_bucket_admits_what_it_fills_in_the_life_of_a_lease_more() {
     for (name, url) in servers() {
         let mut runner = random_cases(10);
-        let outcome = runner.run(&(2_u64..=50, steps()), |(lease, steps)| {
-            let admissions = history(&url, "token-bucket 100/s capacity 50", lease, &steps);
-            let life = SECOND.min(lease * SECOND / 100);
+        let outcome = runner.run(&(2_u64..=50, steps()), |(prefetch, steps)| {
+            let admissions = history(&url, "token-bucket 100/s capacity 50", prefetch, &steps);
+            let life = SECOND.min(prefetch * SECOND / 100);
             for (first, (begin, ..)) in admissions.iter().enumerate() {
                 let mut sum = 0;
                 for (end, cost, _) in &admissions[first..] {
