@@ -48,7 +48,7 @@ impl Client {
     }
 }
 
-// It adds the methods that make locks.
+// The macro adds the methods that make locks, whose parameters are written from api/surface.toml.
 with_lock_makers!(
     #[php_impl]
     impl Client {
