@@ -87,7 +87,7 @@ build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
 .PHONY: surface scripts
-surface: ## Renews what is written from api/surface.toml: stubs, data of tests, reference
+surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
 	python3 tools/api
 
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it

@@ -1,36 +1,10 @@
 'use strict'
 
-// What whoever makes a lock may say, of whatever kind it is.
+// The options of a lock of any kind, as they were given: lock_makers.js has all of them.
 
-const { flag, number, options, signalOf, text } = require('./argument.js')
+const { flag, number, options, signalOf } = require('./argument.js')
 const { failure } = require('./errors.js')
-
-/**
- * The options that the core looks at, each with what tells its type, in the order in which it takes them (src/lock_options.rs).
- * @type {[string, (what: string, given: unknown) => unknown][]}
- */
-const OF_THE_CORE = [
-  ['ttlMs', number],
-  ['fair', flag],
-  ['renew', flag],
-  ['maxHoldMs', number],
-  ['tokenAbove', number],
-  ['label', text],
-  ['replicasAck', number],
-  ['ackTimeoutMs', number],
-  ['weight', number],
-]
-const OPTIONS = [...OF_THE_CORE.map(([name]) => name), 'waitMs', 'signal', 'acquire']
-
-/** @param {string[]} lacking */
-const allBut = (...lacking) => OPTIONS.filter((name) => !lacking.includes(name))
-
-/**
- * What a kind of lock has.
- * @type {Record<string, readonly string[]>}
- */
-const KNOWN = { semaphore: OPTIONS, quorum: allBut('weight', 'fair', 'replicasAck', 'ackTimeoutMs') }
-const KNOWN_ELSE = allBut('weight')
+const { KNOWN, OF_THE_CORE } = require('./lock_makers.js')
 
 /**
  * How a lock of a kind is made, and acquired.
@@ -38,7 +12,7 @@ const KNOWN_ELSE = allBut('weight')
  * @param {unknown} given
  */
 function lockOptions(kind, given) {
-  const all = options(given, KNOWN[kind] ?? KNOWN_ELSE)
+  const all = options(given, KNOWN[kind] ?? KNOWN.lock)
   const { waitMs = 0, signal, acquire = true } = all
   if (!flag('acquire', acquire) && signal !== undefined) {
     throw failure('invalid_argument', 'signal ends an acquisition, and acquire is false: give it to lock.acquire()')

@@ -22,7 +22,9 @@ mod given;
 mod handles;
 mod loading;
 mod lock;
-mod lock_options;
+#[rustfmt::skip]
+mod lock_makers;
+mod locks;
 mod look;
 mod metrics;
 mod own_loop;

@@ -1,21 +1,16 @@
 //! The functions: `Quotalock\limit()`, one line, with the client that the settings describe, and `Quotalock\quorum_lock()`.
 
-use std::rc::Rc;
-
-use ext_php_rs::boxed::ZBox;
 use ext_php_rs::builders::FunctionBuilder;
 use ext_php_rs::prelude::*;
-use ext_php_rs::types::ZendClassObject;
-use quotalock::{LimiterOptions, LockOptions, convert};
+use quotalock::LimiterOptions;
 
 use crate::advice;
-use crate::argument::{Clients, Int, Key, Text};
+use crate::argument::{Int, Key, Text};
 use crate::call;
 use crate::exception::Outcome;
-use crate::lock::Lock;
-use crate::lock_options::{NO_LABEL, TTL_MS};
+use crate::lock_makers;
 use crate::policy::PolicyArgument;
-use crate::registry::{self, Handle};
+use crate::registry;
 use crate::settings::{Arguments, Settings};
 use crate::unkept;
 
@@ -41,36 +36,7 @@ pub fn limit(name: Text, key: Key, policy: PolicyArgument, cost: Int) -> Outcome
     advice::after(decided.or_else(|op| call::run(op).map(|decision| decision.allowed)))
 }
 
-/// Makes a handle for a mutex over several independent servers, one for each client.
-#[php_function]
-#[php(name = "Quotalock\\quorum_lock", defaults(ttlMs = TTL_MS, waitMs = 0, tokenAbove = 0, label = NO_LABEL))]
-pub fn quorum_lock(
-    clients: Clients,
-    name: Text,
-    ttlMs: Int,
-    waitMs: Int,
-    tokenAbove: Int,
-    label: Text,
-) -> Outcome<ZBox<ZendClassObject<Lock>>> {
-    // An `exit` in a `__toString` jumps over what is held here: texts come first.
-    let (name, label) = (name.bytes(2)?, label.utf8(6, "label")?);
-    let handles = clients.get(1)?;
-    let options = LockOptions {
-        ttl: ttlMs.micros(3, "ttl")?,
-        // There is no thread of ours in a process of PHP.
-        renew: false,
-        token_above: tokenAbove.unsigned(5, "token_above")?,
-        label: label.into_owned(),
-        ..LockOptions::default()
-    };
-    let wait = convert::duration(waitMs.micros(4, "wait")?);
-    let core = |handle: &Rc<Handle>| Ok(handle.shared()?.core().clone());
-    let cores = handles.iter().map(core).collect::<quotalock::Result<Vec<_>>>()?;
-    let lock = quotalock::Lock::quorum(&cores, &name, options)?;
-    Ok(Lock::object(lock, wait, handles))
-}
-
 /// What the module registers.
 pub fn entries() -> [FunctionBuilder<'static>; 2] {
-    [wrap_function!(limit), wrap_function!(quorum_lock)]
+    [wrap_function!(limit), lock_makers::entry()]
 }

@@ -25,7 +25,9 @@ mod interface;
 mod limiter;
 mod load;
 mod lock;
-mod lock_options;
+#[rustfmt::skip]
+mod lock_makers;
+mod locks;
 mod metrics;
 mod module;
 mod once;

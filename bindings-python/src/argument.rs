@@ -80,8 +80,6 @@ texts! {
     Prefix: "prefix", |_| String::new();
     /// The name of a limiter, a cache or a `once`.
     Name: "name", shown;
-    /// The label of a lock.
-    Label: "label", shown;
     /// The name of an algorithm.
     Algorithm: "algorithm", shown;
     /// The id of a reservation.

@@ -32,6 +32,8 @@ mod limiter;
 mod link;
 mod loading;
 mod lock;
+#[rustfmt::skip]
+mod lock_makers;
 mod lock_options;
 mod locks;
 mod loop_loading;
@@ -87,7 +89,7 @@ mod _native {
     #[pymodule_export]
     use super::lock::Lock;
     #[pymodule_export]
-    use super::locks::quorum_lock;
+    use super::lock_makers::quorum_lock;
     #[pymodule_export]
     use super::loop_loading::Loading;
     #[pymodule_export]

@@ -47,6 +47,7 @@ impl Lock {
         let core = make(&bytes, options, weight).map_err(|error| raised(names.py(), &error))?;
         let client = client();
         let (carrier, on_lost) = (client.carrier().clone(), client.on_lost().clone_ref(names.py()));
+        let wait = convert::duration(wait);
         Ok(Lock { core, carrier, names: names.unbind(), wait, loss: Mutex::default(), on_lost })
     }
 

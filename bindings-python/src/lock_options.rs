@@ -1,14 +1,11 @@
-//! The options of all kinds of locks, read once for all methods that make one.
-
-use std::time::Duration;
+//! The options of all kinds of locks, read once for all methods that make one: [`crate::lock_makers`] has the options.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use quotalock::{LockOptions, convert};
+use quotalock::LockOptions;
 
-use crate::argument::{Label, kind, seconds, shown, whole};
-use crate::exception::invalid;
+use crate::argument::{self, kind, shown};
 
 /// Options that were given by name.
 pub type Named<'a, 'py> = &'a Bound<'py, PyDict>;
@@ -16,22 +13,11 @@ pub type Named<'a, 'py> = &'a Bound<'py, PyDict>;
 /// A function that makes locks: its name, how many arguments it has before its options, and these in their order.
 pub struct Maker(pub &'static str, pub usize, pub &'static [&'static str]);
 
-/// What a semaphore has more than others comes first.
-const SEMAPHORE: &[&str] =
-    &["weight", "ttl", "wait", "fair", "renew", "max_hold", "token_above", "label", "replicas_ack", "ack_timeout"];
-
 impl Maker {
-    pub const LOCK: Maker = Maker("Client.lock", 1, SEMAPHORE.split_at(1).1);
-    pub const LOCK_ALL: Maker = Maker("Client.lock_all", 1, Maker::LOCK.2);
-    pub const READ_LOCK: Maker = Maker("Client.read_lock", 1, Maker::LOCK.2);
-    pub const WRITE_LOCK: Maker = Maker("Client.write_lock", 1, Maker::LOCK.2);
-    pub const SEMAPHORE: Maker = Maker("Client.semaphore", 2, SEMAPHORE);
-    pub const QUORUM: Maker = Maker("quorum_lock", 2, &["ttl", "wait", "renew", "max_hold", "token_above", "label"]);
-
     /// Reads the options as they were given, by position and by name.
     pub fn read(self, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<LockArguments> {
         let Maker(function, before, options) = self;
-        let mut read = LockArguments { options: LockOptions::default(), wait: Duration::ZERO, weight: 1 };
+        let mut read = LockArguments { options: LockOptions::default(), wait: 0, weight: 1 };
         if given.len() > options.len() {
             // Python counts the object of a method too.
             let own = before + usize::from(function.contains('.'));
@@ -59,40 +45,37 @@ impl Maker {
 /// The options as they were given.
 pub struct LockArguments {
     pub options: LockOptions,
-    /// How long an acquisition waits.
-    pub wait: Duration,
+    /// How many microseconds an acquisition waits.
+    pub wait: u64,
     /// How many of a semaphore's permits.
     pub weight: u64,
 }
 
-impl LockArguments {
-    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let LockArguments { options, wait, weight } = self;
-        // None is what was left out, where it is no value.
-        let is_given = !value.is_none();
-        let whole = || whole(name, value.as_borrowed());
-        let seconds = || seconds(name, value.as_borrowed());
-        let flag = || {
-            let refused = |_| PyTypeError::new_err(format!("{name} {} is {}: give a bool", shown(value), kind(value)));
-            value.extract::<bool>().map_err(refused)
-        };
-        match name {
-            "fair" => options.fair = flag()?,
-            "renew" => options.renew = flag()?,
-            "label" => options.label = value.extract::<Label<'_>>()?.0.to_owned(),
-            "ttl" if is_given => options.ttl = seconds()?,
-            "wait" if is_given => *wait = convert::duration(seconds()?),
-            "max_hold" if is_given => options.max_hold = seconds()?,
-            "ack_timeout" if is_given => options.ack_timeout = seconds()?,
-            "token_above" if is_given => options.token_above = whole()?,
-            "weight" if is_given => *weight = whole()?,
-            "replicas_ack" if is_given => {
-                let too_many =
-                    |_| invalid(value.py(), format!("replicas_ack {} is more than there can be", shown(value)));
-                options.replicas_ack = whole()?.try_into().map_err(too_many)?;
-            }
-            _ => {}
-        }
-        Ok(())
+/// Reads a duration into an option, which keeps its default if None is given.
+pub fn seconds(name: &str, value: &Bound<'_, PyAny>, option: &mut u64) -> PyResult<()> {
+    if !value.is_none() {
+        *option = argument::seconds(name, value.as_borrowed())?;
     }
+    Ok(())
+}
+
+/// Reads a whole number, as [`seconds`] does.
+pub fn whole(name: &str, value: &Bound<'_, PyAny>, option: &mut u64) -> PyResult<()> {
+    if !value.is_none() {
+        *option = argument::whole(name, value.as_borrowed())?;
+    }
+    Ok(())
+}
+
+/// Reads a bool; None is none.
+pub fn flag(name: &str, value: &Bound<'_, PyAny>, option: &mut bool) -> PyResult<()> {
+    let refused = |_| PyTypeError::new_err(format!("{name} {} is {}: give a bool", shown(value), kind(value)));
+    *option = value.extract().map_err(refused)?;
+    Ok(())
+}
+
+/// Reads a text; None is none.
+pub fn text(name: &str, value: &Bound<'_, PyAny>, option: &mut String) -> PyResult<()> {
+    *option = argument::text(name, value.as_borrowed(), shown)?.to_owned();
+    Ok(())
 }

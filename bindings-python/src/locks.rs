@@ -1,4 +1,4 @@
-//! What makes handles of locks.
+//! The functions that make handles of locks: [`crate::lock_makers`] has their parameters.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,59 +9,10 @@ use crate::argument::{Word, kind, list, octets, shown, whole};
 use crate::client::Client;
 use crate::error::raised;
 use crate::lock::Lock;
-use crate::lock_options::{LockArguments, Maker, Named};
+use crate::lock_options::LockArguments;
 
 #[pymethods]
 impl Client {
-    /// Makes a handle for a mutex.
-    #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
-        let given = Maker::LOCK.read(given, named)?;
-        self.handle(one(name)?, given, |names, options, _| self.core().lock(names[0], options))
-    }
-
-    /// Makes a handle for several mutexes that are granted all or none.
-    #[pyo3(signature = (names, *given, **named),
-           text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn lock_all(&self, names: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
-        let given = Maker::LOCK_ALL.read(given, named)?;
-        self.handle(several(names)?, given, |names, options, _| self.core().lock_all(names, options))
-    }
-
-    /// Makes a handle for `weight` of a semaphore's `permits`.
-    #[pyo3(signature = (name, permits, *given, **named),
-           text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn semaphore(
-        &self,
-        name: &Bound<'_, PyAny>,
-        permits: &Bound<'_, PyAny>,
-        given: &Bound<'_, PyTuple>,
-        named: Option<Named>,
-    ) -> PyResult<Lock> {
-        let permits = whole("permits", permits.as_borrowed())?;
-        let given = Maker::SEMAPHORE.read(given, named)?;
-        self.handle(one(name)?, given, |names, options, weight| {
-            self.core().semaphore(names[0], permits, weight, options)
-        })
-    }
-
-    /// Makes a handle for the reading side of a read-write lock.
-    #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn read_lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
-        let given = Maker::READ_LOCK.read(given, named)?;
-        self.handle(one(name)?, given, |names, options, _| self.core().read_lock(names[0], options))
-    }
-
-    /// Makes a handle for the writing side of a read-write lock.
-    #[pyo3(signature = (name, *given, **named),
-           text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
-    fn write_lock(&self, name: &Bound<'_, PyAny>, given: &Bound<'_, PyTuple>, named: Option<Named>) -> PyResult<Lock> {
-        let given = Maker::WRITE_LOCK.read(given, named)?;
-        self.handle(one(name)?, given, |names, options, _| self.core().write_lock(names[0], options))
-    }
-
     /// Makes a handle of a lock that was handed over, and takes its lease over.
     #[pyo3(signature = (text, renew = true, name = None))]
     fn adopt(&self, py: Python<'_>, text: Word<'_>, renew: bool, name: Option<&Bound<'_, PyAny>>) -> PyResult<Lock> {
@@ -86,33 +37,56 @@ impl Client {
     }
 }
 
-impl Client {
-    /// A handle of what was given; `make` makes the core's.
-    fn handle(
-        &self,
-        names: Bound<'_, PyTuple>,
-        given: LockArguments,
-        make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
-    ) -> PyResult<Lock> {
-        Lock::new(|| self, names, given, make)
-    }
+/// Makes a handle for a mutex.
+pub fn lock(client: &Client, name: &Bound<'_, PyAny>, given: LockArguments) -> PyResult<Lock> {
+    made(client, one(name)?, given, |names, options, _| client.core().lock(names[0], options))
+}
+
+/// Makes a handle for several mutexes that are granted all or none.
+pub fn lock_all(client: &Client, names: &Bound<'_, PyAny>, given: LockArguments) -> PyResult<Lock> {
+    made(client, several(names)?, given, |names, options, _| client.core().lock_all(names, options))
+}
+
+/// Makes a handle for `weight` of a semaphore's `permits`.
+pub fn semaphore(
+    client: &Client,
+    name: &Bound<'_, PyAny>,
+    permits: &Bound<'_, PyAny>,
+    given: LockArguments,
+) -> PyResult<Lock> {
+    let permits = whole("permits", permits.as_borrowed())?;
+    made(client, one(name)?, given, |names, options, weight| {
+        client.core().semaphore(names[0], permits, weight, options)
+    })
+}
+
+/// Makes a handle for the reading side of a read-write lock.
+pub fn read_lock(client: &Client, name: &Bound<'_, PyAny>, given: LockArguments) -> PyResult<Lock> {
+    made(client, one(name)?, given, |names, options, _| client.core().read_lock(names[0], options))
+}
+
+/// Makes a handle for the writing side of a read-write lock.
+pub fn write_lock(client: &Client, name: &Bound<'_, PyAny>, given: LockArguments) -> PyResult<Lock> {
+    made(client, one(name)?, given, |names, options, _| client.core().write_lock(names[0], options))
 }
 
 /// Makes a handle for a mutex over several independent servers, one for each client: held if most of them granted it.
-#[pyfunction]
-#[pyo3(signature = (clients, name, *given, **named),
-       text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, token_above=0, label='')")]
-pub fn quorum_lock(
-    clients: &Bound<'_, PyAny>,
-    name: &Bound<'_, PyAny>,
-    given: &Bound<'_, PyTuple>,
-    named: Option<Named>,
-) -> PyResult<Lock> {
-    let (clients, given) = (self::clients(clients)?, Maker::QUORUM.read(given, named)?);
+pub fn quorum_lock(clients: &Bound<'_, PyAny>, name: &Bound<'_, PyAny>, given: LockArguments) -> PyResult<Lock> {
+    let clients = self::clients(clients)?;
     let cores: Vec<_> = clients.iter().map(|client| client.get().core().clone()).collect();
     // The core takes no fewer than three; the handle is one of the first.
     let first = || clients[0].get();
     Lock::new(first, one(name)?, given, |names, options, _| quotalock::Lock::quorum(&cores, names[0], options))
+}
+
+/// A handle of what was given; `make` makes the core's.
+fn made(
+    client: &Client,
+    names: Bound<'_, PyTuple>,
+    given: LockArguments,
+    make: impl FnOnce(&[&[u8]], LockOptions, u64) -> quotalock::Result<quotalock::Lock>,
+) -> PyResult<Lock> {
+    Lock::new(|| client, names, given, make)
 }
 
 fn clients<'py>(clients: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Client>>> {

@@ -101,6 +101,13 @@ def test_an_option_of_locks_is_one_line(copy: Path) -> None:
     assert files["docs/reference/lock.md"].count("* `patience`: How patient it is (default: 2 s).") == 1
     assert files["tests/spec/api.json"].count('"patience"') == 6
     assert files["bindings-php/ratelimit.stub.php"].count("int $patienceMs = 2000") == 10
+    # What each binding makes locks with, which is not compiled here.
+    assert files["bindings-python/src/lock_makers.rs"].count("patience=2.0") == 5
+    assert files["bindings-python/src/lock_makers.rs"].count("self.options.patience") == 1
+    assert files["bindings-php/src/lock_makers.rs"].count("patienceMs = 2000") == 5
+    assert files["bindings-php/src/lock_makers.rs"].count("patience: self.patienceMs.micros(") == 1
+    assert files["bindings-node/src/lock_makers.rs"].count("options.patience") == 1
+    assert files["bindings-node/lib/lock_makers.js"].count("'patienceMs'") == 3
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import partial
@@ -32,21 +33,23 @@ def test_a_bad_option_is_refused(local: Any, option: str, value: Any) -> None:
         assert isinstance(caught.value, ValueError)
 
 
-MAKERS: list[tuple[str, tuple[Any, ...], int]] = [
-    ("lock", ("a",), 9),
-    ("lock_all", (["a"],), 9),
-    ("semaphore", ("a", 2), 10),
-    ("read_lock", ("a",), 9),
-    ("write_lock", ("a",), 9),
-    ("quorum_lock", ([], "a"), 6),
+MAKERS: list[tuple[str, tuple[Any, ...]]] = [
+    ("lock", ("a",)),
+    ("lock_all", (["a"],)),
+    ("semaphore", ("a", 2)),
+    ("read_lock", ("a",)),
+    ("write_lock", ("a",)),
+    ("quorum_lock", ([], "a")),
 ]
 
 
-@pytest.mark.parametrize(("name", "needed", "options"), MAKERS)
-def test_an_option_that_there_is_not_is_a_type_error(name: str, needed: tuple[Any, ...], options: int) -> None:
+@pytest.mark.parametrize(("name", "needed"), MAKERS)
+def test_an_option_that_there_is_not_is_a_type_error(name: str, needed: tuple[Any, ...]) -> None:
     """All that make locks read their options alike, and say what Python says of its own functions."""
     client = quotalock.Client("memory://")
     make: Any = getattr(client, name, None) or quotalock.quorum_lock
+    # As many as the contract has, which test_api.py compares.
+    options = len(inspect.signature(make).parameters) - len(needed)
     with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'tll'"):
         make(*needed, tll=1.0)
     with pytest.raises(TypeError, match=rf"{name}\(\) got multiple values for argument 'ttl'"):

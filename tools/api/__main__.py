@@ -8,6 +8,7 @@ from pathlib import Path
 
 from asyncio_methods import AsyncioMethods
 from contract import Contract
+from lock_makers import LockMakers, filled
 from node_stub import NodeStub
 from php_stub import PhpStub
 from python_stub import PythonStub
@@ -20,13 +21,19 @@ CONTRACT = "tests/spec/api.json"
 PHP = "bindings-php/ratelimit.stub.php"
 PLAIN = "bindings-python/python/quotalock/aio/_plain.py"
 PYTHON = "bindings-python/python/quotalock/_native.pyi"
+LOCK_MAKERS = "bindings-{}/src/lock_makers.rs"
+LOCK_TABLE = "bindings-node/lib/lock_makers.js"
 
 
 def written(root: Path) -> dict[str, str]:
     """The text of each file, by its path."""
     surface = Surface(root / "api/surface.toml")
     templates = {path.stem: path.read_text() for path in TEMPLATES.glob("*.in")}
+    makers = LockMakers(surface)
+    parts = {"python": makers.python(), "php": makers.php(), "node": makers.node()}
     return {
+        **{LOCK_MAKERS.format(name): filled(templates[f"lock_makers.{name}.rs"], of) for name, of in parts.items()},
+        LOCK_TABLE: filled(templates["lock_makers.js"], parts["node"]),
         PLAIN: AsyncioMethods(surface).text(templates["_plain.py"]),
         PYTHON: PythonStub(surface).text(templates["_native.pyi"]),
         CONTRACT: Contract(surface).text(),

@@ -35,8 +35,8 @@ pub struct LockOptions {
     pub token_above: u64,
     /// What [`Inspection`](crate::Inspection) shows of the holder beside its host and process: up to [`MAX_LABEL_BYTES`] bytes.
     pub label: String,
-    /// How many replicas must have a grant before it counts; 0 asks none.
-    pub replicas_ack: u32,
+    /// How many replicas must have a grant before it counts: 0, which asks none, to 2^32 - 1.
+    pub replicas_ack: u64,
     /// How long an acquire waits for them, in microseconds: 1 ms to [`MAX_ACK_TIMEOUT`].
     pub ack_timeout: u64,
 }
@@ -72,6 +72,9 @@ impl LockOptions {
         }
         if self.label.contains('\n') {
             return Err(Error::invalid("label has a line break: remove it"));
+        }
+        if self.replicas_ack > u64::from(u32::MAX) {
+            return Err(Error::invalid(format!("replicas_ack {} is above 2^32 - 1: lower it", self.replicas_ack)));
         }
         if !(1_000..=MAX_ACK_TIMEOUT).contains(&self.ack_timeout) {
             return Err(Error::invalid(format!(

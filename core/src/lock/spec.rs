@@ -150,7 +150,9 @@ impl LockSpec {
     /// An acquire on its way.
     pub fn exchange(&self, question: Acquire) -> Exchange {
         let patience = Duration::from_micros(self.options.ack_timeout);
-        Exchange::new(self.session.clone(), Box::new(question), None).acked_by(self.options.replicas_ack, patience)
+        // The options were checked: it is no more than this.
+        let replicas = self.options.replicas_ack.try_into().unwrap_or(u32::MAX);
+        Exchange::new(self.session.clone(), Box::new(question), None).acked_by(replicas, patience)
     }
 
     /// The question of one who does not wait, under an attempt's id.
