@@ -94,7 +94,7 @@ export interface Sample {
   readonly count?: number
 }
 
-/** How a rule counts. */
+/** The algorithm of a rule. */
 export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket' | 'sliding-log'
 
 /** The answer of a limiter when Redis cannot answer: an error, yes, no, or what this process' own memory decides. */
@@ -130,7 +130,7 @@ export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancel
 /** The behaviour of a `get` when Redis cannot answer. */
 export type WhenAway = 'raise' | 'load'
 
-/** How a client is made. */
+/** Options of a new {@link Client}. */
 export interface ClientOptions {
   /** The first part of every Redis key; no braces (default: `ql`). */
   readonly prefix?: string | undefined
@@ -176,7 +176,7 @@ export interface ClientOptions {
   readonly report?: boolean | undefined
 }
 
-/** How a limiter is made, besides its name and policy. */
+/** Options of {@link Client.limiter}. */
 export interface LimiterOptions {
   /**
    * The hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a cluster, and
@@ -196,7 +196,7 @@ export interface LimiterOptions {
   readonly prefetch?: number | undefined
 }
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
   /** How much is asked for; 0 only looks (0 to 2^52; default: 1). */
   readonly cost?: number | undefined
@@ -204,13 +204,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a consume is made. */
+/** Options of {@link Limiter.consume}. */
 export interface ConsumeOptions extends CallOptions {
   /** Charges once for this id. */
   readonly requestId?: RequestId | undefined
 }
 
-/** How several keys are charged. */
+/** Options of {@link Client.consumeAll}. */
 export interface ConsumeAllOptions {
   /** Charges once for this id, which is remembered under the first key. */
   readonly requestId?: RequestId | undefined
@@ -218,13 +218,13 @@ export interface ConsumeAllOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a refund is made. */
+/** Options of {@link Limiter.refund}. */
 export interface RefundOptions {
   /** Gives back once for this id. */
   readonly requestId?: RequestId | undefined
 }
 
-/** How an estimate is reserved. */
+/** Options of {@link Limiter.reserve}. */
 export interface ReserveOptions {
   /** How long the estimate is held at most (1 ms to 36,500 days). */
   readonly ttlMs: number
@@ -232,7 +232,7 @@ export interface ReserveOptions {
   readonly unsettled?: Unsettled | undefined
 }
 
-/** How a call waits. */
+/** Options of {@link Limiter.wait}. */
 export interface WaitOptions extends CallOptions {
   /** How long to wait at most (0 ms to 36,500 days). */
   readonly timeoutMs: number
@@ -249,7 +249,7 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a lock over several servers is made and, unless `acquire` is false, acquired. */
+/** Options of a lock over several servers, which is acquired unless `acquire` is false. */
 export interface QuorumOptions extends AcquireOptions {
   /** How long a grant lasts unless it is renewed (10 ms to 7 days; default: 30,000 ms). */
   readonly ttlMs?: number | undefined
@@ -277,7 +277,7 @@ export interface QuorumOptions extends AcquireOptions {
   readonly acquire?: boolean | undefined
 }
 
-/** How a lock is made and, unless `acquire` is false, acquired. */
+/** Options of a lock, which is acquired unless `acquire` is false. */
 export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival (default: false). */
   readonly fair?: boolean | undefined
@@ -293,7 +293,7 @@ export interface SemaphoreOptions extends LockOptions {
   readonly weight?: number | undefined
 }
 
-/** How {@link Client.adopt} takes a lock over. */
+/** Options of {@link Client.adopt}. */
 export interface AdoptOptions {
   /** Whether it is renewed in the background (default: true). */
   readonly renew?: boolean | undefined
@@ -303,7 +303,7 @@ export interface AdoptOptions {
   readonly name?: Key | undefined
 }
 
-/** How a stock is made. */
+/** Options of {@link Client.stock}. */
 export interface StockOptions {
   /**
    * The hash tag that all keys of the stock share: stocks of one scope lie in one slot of a cluster, and
@@ -323,7 +323,7 @@ export interface StockOptions {
   readonly retentionMs?: number | undefined
 }
 
-/** How a sale is opened, besides its quantity. */
+/** Options of {@link Stock.open}. */
 export interface OpenOptions {
   /** The most units that one buyer holds and has bought (1 to 2^52; default: no limit). */
   readonly perBuyer?: number | null | undefined
@@ -379,7 +379,7 @@ export interface LedgerOptions {
   readonly count?: number | undefined
 }
 
-/** How a `once` is made. */
+/** Options of {@link Client.once}. */
 export interface OnceOptions {
   /** How long a claim or a result is remembered (1 ms to 3,650 days; default: 86,400,000 ms, 1 day). */
   readonly ttlMs?: number | undefined
@@ -395,7 +395,7 @@ export interface OnceOptions {
   readonly errorTtlMs?: number | undefined
 }
 
-/** How a cache is made. */
+/** Options of {@link Client.cache}. */
 export interface CacheOptions {
   /** How long a value is fresh (1 ms to 3,650 days; default: 60,000 ms). */
   readonly freshMs?: number | undefined
@@ -451,7 +451,7 @@ export interface HeaderOptions {
   readonly legacy?: boolean | undefined
 }
 
-/** How {@link clientAddress} tells clients apart. */
+/** Options of {@link clientAddress}. */
 export interface AddressOptions {
   /** How many leading bits of an IPv6 address stand for a client; 128: the address itself (32 to 128; default: 64). */
   readonly ipv6Prefix?: number | undefined
@@ -542,9 +542,9 @@ export class Client implements Disposable, AsyncDisposable {
    */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Makes a handle of what {@link Lock.handover} wrote, in this process or another one, in any language, and takes the
-   * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts. It is renewed for as
-   * long as the giver's `maxHoldMs` left.
+   * Takes over a lock that was handed over with {@link Lock.handover}, in any process or language: the handle has the
+   * ttl, the label and the fencing token of the giver. Only one process can adopt it. It is renewed for as long as the
+   * giver's `maxHoldMs` left.
    *
    * Rejects with {@link LostError} if the lease has ended, was adopted before, or is on another server; with
    * {@link InvalidArgumentError} for a text of another kind, a damaged one, or one of a client with another prefix.
@@ -732,7 +732,7 @@ export class Decision {
    * never.
    */
   readonly retryAfterMs: number | null
-  /** After how many milliseconds the rule that binds is as new and a block has ended; `rules` has the other rules. */
+  /** In how many milliseconds the rule that binds is full again and a block has ended; `rules` has the other rules. */
   readonly resetAfterMs: number
   /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
   readonly cost: number
@@ -1330,7 +1330,7 @@ export class RuleDecision {
   readonly remaining: number
   /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
   readonly retryAfterMs: number | null
-  /** After how many milliseconds this rule is as new. */
+  /** In how many milliseconds this rule is full again. */
   readonly resetAfterMs: number
   /** How this rule counts. */
   readonly algorithm: Algorithm
@@ -1428,7 +1428,7 @@ export interface Clock {
   advance(ms: number): void
 }
 
-/** The decision that is made; see `testing.decision`. */
+/** Options of `testing.decision`. */
 export interface TestDecision {
   /** The policy (default: `10/minute`). */
   policy?: Policy | undefined

@@ -1213,8 +1213,8 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle of what Lock::handover() wrote, in this process or another one, in any language, and takes the
-         * lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts.
+         * Takes over a lock that was handed over with Lock::handover(), in any process or language: the handle has the
+         * ttl, the label and the fencing token of the giver. Only one process can adopt it.
          *
          * @param non-empty-string|null $name the lock that it must be: the text of another lock is refused, and that
          *     lock is not touched (default: null, any lock)
@@ -1400,7 +1400,7 @@ namespace Quotalock {
         public readonly ?int $retryAfterMs;
 
         /**
-         * After how many milliseconds the rule that binds is as new and a block has ended; `$rules` has the other
+         * In how many milliseconds the rule that binds is full again and a block has ended; `$rules` has the other
          * rules.
          */
         public readonly int $resetAfterMs;
@@ -1825,7 +1825,7 @@ namespace Quotalock {
         /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
         public readonly ?int $retryAfterMs;
 
-        /** After how many milliseconds this rule is as new. */
+        /** In how many milliseconds this rule is full again. */
         public readonly int $resetAfterMs;
 
         /**

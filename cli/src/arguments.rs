@@ -5,7 +5,7 @@ use clap::Parser;
 use crate::commands::Command;
 use crate::shared::SharedArguments;
 
-/// See, find and mend what limits and locks do on Redis.
+/// Inspect, monitor and repair rate limits, locks, stocks and caches in Redis.
 ///
 /// Exit codes: 0 fine, 1 findings, 2 wrong usage, 3 no server, 10 denied.
 #[derive(Parser)]

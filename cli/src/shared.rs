@@ -12,7 +12,7 @@ pub struct SharedArguments {
     /// The server: redis://, rediss://, redis+cluster://, redis+sentinel:// or unix://
     #[arg(long, global = true, env = quotalock::URL_VARIABLE, default_value = quotalock::DEFAULT_URL, hide_env_values = true)]
     pub url: String,
-    /// What the names of all keys begin with
+    /// Key prefix
     #[arg(long, global = true, default_value = quotalock::DEFAULT_PREFIX)]
     pub prefix: String,
     /// How long each server may take until it has let us in, and then for each answer: 1ms to 1h

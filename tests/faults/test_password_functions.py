@@ -115,7 +115,7 @@ def test_an_empty_password_is_none(worker: Worker, app: str, file: Path) -> None
     worker.client(app, password=file)
     answer = consume(worker)
     assert answer["error"] == "not_permitted"
-    assert "the password function tells no password" in answer["message"]
+    assert "the password function returned no password" in answer["message"]
     assert "it is empty" in answer["message"]
 
 

@@ -49,7 +49,7 @@ test('names are text, whoever made them', async (context) => {
   await enter(page, (await serve(context, url, ['--allow-writes'])).url)
   for (const name of [...HOSTILE, SEEN]) {
     await page.getByRole('searchbox').fill(name)
-    for (const section of ['Refused now, or near it', 'Locks', 'Stocks', 'Keys without TTL', 'Decisions a second']) {
+    for (const section of ['Denied or near the limit', 'Locks', 'Stocks', 'Keys without TTL', 'Decisions a second']) {
       await line(page, section, name).first().waitFor()
     }
   }
@@ -58,7 +58,7 @@ test('names are text, whoever made them', async (context) => {
   // And each is still the name of what it names.
   const [name] = HOSTILE
   await page.getByRole('searchbox').fill(`${name}`)
-  await line(page, 'Refused now, or near it', `${name}`).getByRole('button').click()
+  await line(page, 'Denied or near the limit', `${name}`).getByRole('button').click()
   await until(async () => (await client.limiter(`${name}`, '5/h').peek(`${name}`)).allowed, 'it is unblocked')
   await line(page, 'Locks', `${name}`).getByRole('button').click()
   await page
@@ -130,7 +130,7 @@ test('a page of another origin can neither read nor change anything, though the 
   const evil = await elsewhere(context, '<title>evil</title><form method=post enctype=text/plain></form>')
   const page = await browser(context, {}, /CORS|blocked|403|Forbidden/)
   await enter(page, at)
-  await line(page, 'Refused now, or near it', 'ada').waitFor()
+  await line(page, 'Denied or near the limit', 'ada').waitFor()
   const { id, csrf } = await page.evaluate(async () => {
     const [state, session] = await Promise.all(
       ['state', 'session'].map(async (path) => (await fetch(`/api/${path}`)).json()),

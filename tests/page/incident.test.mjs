@@ -144,7 +144,7 @@ test('taking a lock away asks first, says what happens, and Escape leaves it', a
   await enter(page, (await serve(context, url, ['--allow-writes'])).url)
   const row = line(page, 'Locks', 'invoices')
   await row.getByText('night run').waitFor()
-  const button = row.getByRole('button', { name: 'Take away lock invoices' })
+  const button = row.getByRole('button', { name: 'Force release lock invoices' })
   await button.click()
   const dialog = page.getByRole('dialog', { name: 'Take lock invoices away?' })
   await dialog.getByText('may still be working under it').waitFor()

@@ -46,7 +46,7 @@ for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
     test(`axe finds no barrier: ${name}, ${colorScheme}`, async (context) => {
       const { page } = await shown(context, state, { colorScheme })
       assert.deepEqual(await barriers(page), [])
-      await page.getByRole('button', { name: 'Take away lock invoices' }).click()
+      await page.getByRole('button', { name: 'Force release lock invoices' }).click()
       assert.deepEqual(await barriers(page), [])
     })
   }
@@ -152,7 +152,7 @@ test('a screen reader finds landmarks, headings and named tables', async (contex
   await page.getByRole('navigation', { name: 'Overview' }).waitFor()
   const headings = [
     'Decisions a second',
-    'Refused now, or near it',
+    'Denied or near the limit',
     'Keys without TTL',
     'Locks',
     'Stocks',
@@ -198,13 +198,13 @@ test('only news is said aloud, not each number that changes', async (context) =>
 
 test('focus, selection and scroll stay while numbers change', async (context) => {
   const { page, scripted } = await shown(context, busy())
-  const button = page.getByRole('button', { name: 'Take away lock invoices' })
+  const button = page.getByRole('button', { name: 'Force release lock invoices' })
   await button.focus()
-  await part(page, 'Refused now, or near it').getByText('user:1042').selectText()
+  await part(page, 'Denied or near the limit').getByText('user:1042').selectText()
   await button.focus()
-  const key = part(page, 'Refused now, or near it').getByText('user:1042')
+  const key = part(page, 'Denied or near the limit').getByText('user:1042')
   await key.selectText()
-  const scroller = part(page, 'Refused now, or near it').locator('.scroller')
+  const scroller = part(page, 'Denied or near the limit').locator('.scroller')
   await scroller.evaluate((element) => element.scrollTo(0, 60))
   await scroller.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => resolve(null))))
   const elements = await button.elementHandle()
@@ -233,16 +233,16 @@ test('what moves can be told not to', async (context) => {
 
 test('a list keeps its order while somebody points at it', async (context) => {
   const { page, scripted } = await shown(context, busy())
-  const refused = part(page, 'Refused now, or near it')
+  const refused = part(page, 'Denied or near the limit')
   const first = refused.getByRole('row').nth(1)
   await first.getByText('ip:203.0.113.9').hover()
   const gone = scripted.state.denied[1]?.key
   scripted.push({ denied: scripted.state.denied.filter((row) => row.key !== gone).reverse(), denied_total: 15 })
   await refused.getByText('15 keys, the worst first').waitFor()
   assert.match((await first.textContent()) ?? '', /^ip:203\.0\.113\.9/)
-  assert.equal(await line(page, 'Refused now, or near it', `${gone}`).getAttribute('class'), 'gone')
+  assert.equal(await line(page, 'Denied or near the limit', `${gone}`).getAttribute('class'), 'gone')
   await page.mouse.move(5, 5)
   scripted.push()
   await until(async () => /^token:9f3c/.test((await first.textContent()) ?? ''), 'the new order is shown')
-  assert.equal(await line(page, 'Refused now, or near it', `${gone}`).count(), 0)
+  assert.equal(await line(page, 'Denied or near the limit', `${gone}`).count(), 0)
 })

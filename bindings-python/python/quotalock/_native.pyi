@@ -314,9 +314,9 @@ class Client:
         """
 
     def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
-        """Makes a handle of what `Lock.handover` wrote, in this process or another one, in any language, and takes the
-        lease over: it has the ttl, the label and the fencing token of the giver. Only one adopts. It is renewed for as
-        long as the giver's `max_hold` left.
+        """Takes over a lock that was handed over with `Lock.handover`, in any process or language: the handle has the
+        ttl, the label and the fencing token of the giver. Only one process can adopt it. It is renewed for as long as
+        the giver's `max_hold` left.
 
         * `renew`: whether it is renewed in the background (default: True).
         * `name`: the lock that it must be: the text of another lock is refused, and that lock is not touched (default:
@@ -616,7 +616,7 @@ class Decision:
 
     @property
     def reset_after(self) -> float:
-        """After how many seconds the rule that binds is as new and a block has ended; `rules` has the other rules."""
+        """In how many seconds the rule that binds is full again and a block has ended; `rules` has the other rules."""
 
     @property
     def cost(self) -> int:
@@ -1504,7 +1504,7 @@ class RuleDecision:
 
     @property
     def reset_after(self) -> float:
-        """After how many seconds this rule is as new."""
+        """In how many seconds this rule is full again."""
 
     @property
     def algorithm(self) -> _Algorithm:

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What `lock` is asked.
 #[derive(Args)]
 pub struct LockArguments {
-    /// What is locked
+    /// Name of the lock
     name: OsString,
     /// The command and its arguments
     #[arg(trailing_var_arg = true, required = true)]
@@ -48,16 +48,16 @@ pub struct LockArguments {
     /// Do not wait at all
     #[arg(short = 'n', long, conflicts_with = "timeout")]
     nonblock: bool,
-    /// The exit code if the lock is not to be had
+    /// Exit code when the lock cannot be acquired
     #[arg(short = 'E', long, default_value_t = 1)]
     conflict_exit_code: u8,
-    /// Be one of many readers
+    /// Take a read lock (shared)
     #[arg(short = 's', long = "shared", group = "kind")]
     reads: bool,
-    /// Be the one writer that no reader is beside
+    /// Take the write lock (exclusive)
     #[arg(short = 'x', long = "exclusive", group = "kind")]
     writes: bool,
-    /// Take a permit of a semaphore that has so many
+    /// Use a semaphore with this many permits
     #[arg(long, group = "kind")]
     permits: Option<u64>,
     /// Take so many permits

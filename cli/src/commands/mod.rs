@@ -26,38 +26,38 @@ use crate::{doctor, serve};
 /// What is to be done.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Finds what is stuck or will be: keys without a TTL, negative counters, servers that are not well
+    /// Find stuck keys (no TTL, negative counters) and unhealthy servers
     Doctor(doctor::DoctorArguments),
-    /// Says what a key is, and its state in words
+    /// Describe a key and its state
     Inspect(inspect::InspectArguments),
-    /// Says what a limiter would answer, and changes nothing
+    /// Check a limit without consuming it
     Peek(limit::Asking),
-    /// Charges a key, as the application does
+    /// Charge a key, as the application does
     Consume(limit::Asking),
-    /// Forgets all that a limiter knows of a key, a block included
+    /// Reset a key: counts, blocks and reservations
     Reset(limit::KeyArguments),
-    /// Denies a key everything for a while; what was counted stays
+    /// Block a key for a while (keeps its counts)
     Block(limit::Blocking),
-    /// Ends a block; what was counted stays
+    /// End a block (keeps the counts)
     Unblock(limit::KeyArguments),
-    /// Lists locks with their holders, or takes one away
+    /// List locks with their holders, or force-release one
     #[command(args_conflicts_with_subcommands = true)]
     Locks(locks::LocksArguments),
-    /// Runs a command under a lock, as flock does
+    /// Run a command under a lock, as flock does
     Lock(lock::LockArguments),
-    /// Says where a sale stands: available, held, sold, reservations
+    /// Show a stock: available, held and sold units, reservations
     Stock(stock::StockArguments),
-    /// Says whether something was done, and when
+    /// Show whether something was done, and when
     Once(once::OnceArguments),
-    /// Says what a cache has for a key
+    /// Show a cache entry
     Cache(cache::CacheArguments),
-    /// Shows who is denied most, and which keys are at their limit
+    /// Show the keys that are denied most, and those at their limit
     Top(top::TopArguments),
-    /// Says in words what a policy admits, and its worst cases
+    /// Explain a policy: what it allows, and its worst cases
     Explain(explain::ExplainArguments),
-    /// Shows limits, locks, sales and caches live on a page, and /metrics
+    /// Serve a live dashboard of limits, locks, stocks and caches, and /metrics
     Serve(serve::ServeArguments),
-    /// Replays access logs through policies: who would have been denied
+    /// Replay access logs through policies: which clients would have been denied
     Simulate(simulate::SimulateArguments),
 }
 

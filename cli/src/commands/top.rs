@@ -30,19 +30,19 @@ const HINT: &str =
 pub struct TopArguments {
     /// Only limiters of this name
     limiter: Option<String>,
-    /// How often it is looked anew on a terminal
+    /// Refresh interval on a terminal
     #[arg(long, value_parser = duration, default_value = "2s")]
     every: u64,
     /// How many keys are shown
     #[arg(long, default_value_t = 20)]
     most: usize,
-    /// What processes have reported in so long counts, 1s to 10m
+    /// Time span to aggregate, 1s to 10m
     #[arg(long, value_parser = window, default_value = "10s")]
     last: u64,
     /// Look at all keys, also where processes report
     #[arg(long)]
     keys: bool,
-    /// From how much of a limit on a key is near it, in percent
+    /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
     /// Look once, also on a terminal

@@ -52,7 +52,7 @@ const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 /// What `serve` is asked.
 #[derive(Args)]
 pub struct ServeArguments {
-    /// Where browsers find it. Another address than that of this machine alone needs a token of your own
+    /// Address to listen on. An address that is not a loopback one needs a token of your own
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: String,
     /// Let the page end blocks and take locks away
@@ -61,13 +61,13 @@ pub struct ServeArguments {
     /// Another name by which browsers call it, such as that of a proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// What browsers sign in with, at least 16 characters; made anew and printed if you give none
+    /// Login token, at least 16 characters (default: a random one, printed at the start)
     #[arg(long, env = TOKEN, hide_env_values = true)]
     token: Option<String>,
     /// Look at no more than so many keys a second
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
-    /// From how much of a limit on a key is near it, in percent
+    /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
     /// The file in which processes of this host and user count, for /metrics and the caches
@@ -147,7 +147,7 @@ pub fn run(arguments: &ServeArguments, shared: &SharedArguments) -> Result<Exit,
 fn address(text: &str) -> Result<SocketAddr, Failure> {
     let mut found = text.to_socket_addrs().map_err(|_| {
         raw::usage(format!(
-            "--listen {} is no address with a port: write it as 127.0.0.1:7070",
+            "--listen {} is not an address with a port: write it as 127.0.0.1:7070",
             crate::printable::shown(text.as_bytes())
         ))
     })?;

@@ -40,7 +40,7 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/healthz", get(async || "ok\n"))
         .fallback(async || problem(StatusCode::NOT_FOUND, "not_found", "there is nothing here"))
         .method_not_allowed_fallback(async || {
-            problem(StatusCode::METHOD_NOT_ALLOWED, "not_found", "this is not asked in this way")
+            problem(StatusCode::METHOD_NOT_ALLOWED, "not_found", "method not allowed")
         })
         .layer(DefaultBodyLimit::max(POSTED))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::look))

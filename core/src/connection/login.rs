@@ -54,12 +54,12 @@ fn ask(
         match answer.recv_timeout(patience.slice()) {
             Ok(Ok(secret)) => return Ok(secret),
             Ok(Err(untold)) => {
-                let message = format!("{asked} tells no password for {server} ({}): correct it", untold.why);
+                let message = format!("{asked} returned no password for {server} ({}): fix the callback", untold.why);
                 return Err(Error::new(Code::NotPermitted, message).caused_by(untold.cause));
             }
             Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| gave_up(asked, server, &e))?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::new(Code::Internal, format!("{asked} was not asked to the end")));
+                return Err(Error::new(Code::Internal, format!("{asked} was interrupted")));
             }
         }
     }

@@ -79,7 +79,7 @@ pub(super) fn overdue(watched: &SentinelPrimary) -> Option<Error> {
 }
 
 fn away(watched: &SentinelPrimary, why: &Error) -> Error {
-    Error::new(Code::Unavailable, format!("the primary {} is away: {}", watched.name, why.message()))
+    Error::new(Code::Unavailable, format!("the primary {} is unreachable: {}", watched.name, why.message()))
 }
 
 struct PrimarySearch<'a> {
@@ -322,7 +322,7 @@ mod tests {
         assert!(matches!(search.hear(refused), Ok(None)));
         for error in [overdue(&server), search.gave_up()] {
             assert_eq!(error.code(), Code::Unavailable);
-            assert_eq!(error.message(), "the primary shop is away: r.test demands a certificate");
+            assert_eq!(error.message(), "the primary shop is unreachable: r.test demands a certificate");
         }
         // The deadline cut a connection to the same server off, which is no better reason; another server's silence is one.
         let silent = |port| {
@@ -331,7 +331,7 @@ mod tests {
         for (port, why) in [(6_379, "r.test demands a certificate"), (6_380, "r.test keeps silent")] {
             assert!(matches!(search.hear(silent(port)), Ok(None)));
             for error in [overdue(&server), search.gave_up()] {
-                assert_eq!(error.message(), format!("the primary shop is away: {why}"));
+                assert_eq!(error.message(), format!("the primary shop is unreachable: {why}"));
             }
         }
         // The next search has reasons of its own.

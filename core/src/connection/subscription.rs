@@ -116,7 +116,7 @@ impl Subscription {
         let channel = new_channel()?;
         let Connection { stream, .. } = dial(server, patience)?;
         let gone = |why: &str| {
-            let message = format!("{server} went away while a waiter subscribed ({why}): look after the server");
+            let message = format!("{server} went away while a waiter subscribed ({why}): check the server");
             Error::new(Code::Unavailable, message)
         };
         stream.set_nonblocking(true).map_err(|e| gone(&e.to_string()))?;

@@ -123,7 +123,7 @@ fn network_of(text: &str) -> Result<(IpAddr, u64)> {
         let text = shown(text.as_bytes());
         Err(Error::invalid(format!("trusted proxy \"{text}\" {why}")))
     };
-    const WANTED: &str = "is no address: give one such as 192.0.2.7 or 10.0.0.0/8, or loopback, private or unix";
+    const WANTED: &str = "is not an address: use for example 192.0.2.7 or 10.0.0.0/8, or loopback, private or unix";
     let (address, bits) = match text.split_once('/') {
         None => (text, None),
         Some((address, bits)) => (address, Some(bits)),
@@ -160,7 +160,7 @@ fn hop_of(peer: &str) -> Result<Hop> {
     }
     address_in(peer).map(Hop::Address).ok_or_else(|| {
         let peer = shown(peer.as_bytes());
-        Error::invalid(format!("peer \"{peer}\" is no address: give that of the socket, or none for a Unix socket"))
+        Error::invalid(format!("peer \"{peer}\" is not an address: give that of the socket, or none for a Unix socket"))
     })
 }
 

@@ -18,7 +18,7 @@ use crate::op::Op;
 
 impl Lock {
     /// Writes the lease down as a short text, by which another process adopts it ([`Client::adopt`]), and ends this handle:
-    /// it is released, renews no more, and its release is false. Asks nothing. Nobody renews until the lock is adopted, so
+    /// it is released, renews no more, and its release is false. Does not contact Redis. Nobody renews until the lock is adopted, so
     /// the text must arrive within what [`remaining`](Lock::remaining) says.
     ///
     /// Whoever has the text can take the lease: treat it as a secret. It holds no password.
@@ -186,7 +186,7 @@ impl Operation for AdoptCall {
         }
         let what = format!("{} cannot be adopted", self.lock.spec.shown);
         let why = "its lease has ended, was adopted before, or is on another server";
-        Err(Error::new(Code::Lost, format!("{what}: {why}; acquire it anew")))
+        Err(Error::new(Code::Lost, format!("{what}: {why}; acquire it again")))
     }
 }
 

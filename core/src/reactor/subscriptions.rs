@@ -226,7 +226,7 @@ impl Subscriptions {
                     self.give_up(place, reactor, now + PAUSE);
                     self.wants.remove(&(client, slot));
                     let server = node.map_or_else(|| session.endpoint.to_string(), |node| node.server.to_string());
-                    let message = format!("{server} took no subscription in time: look after the server");
+                    let message = format!("{server} did not confirm a subscription in time: check the server");
                     reactor.on_subscription(client, slot, Err(Error::new(Code::Timeout, message)));
                     true
                 }

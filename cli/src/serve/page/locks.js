@@ -47,7 +47,7 @@ export class Locks {
   #release(cell) {
     const button = make('button', 'act')
     button.type = 'button'
-    say(button, 'Take away')
+    say(button, 'Force release')
     /** @type {LockRow | null} */
     let current = null
     button.addEventListener('click', () => current && this.actions.release(current, who(current.holders[0])))
@@ -55,7 +55,7 @@ export class Locks {
       current = row
       if (moment.writes && !button.isConnected) cell.append(button)
       if (!moment.writes && button.isConnected) button.remove()
-      mark(button, 'aria-label', `Take away lock ${row.name}`)
+      mark(button, 'aria-label', `Force release lock ${row.name}`)
     }
   }
 }

@@ -108,7 +108,7 @@ export class Figures {
       ['refused', 'Keys refused or near', 'refused'],
       ['locks', 'Locks held', 'locks'],
       ['stuck', 'Keys without TTL', 'without-ttl'],
-      ['servers', 'Servers well', 'servers'],
+      ['servers', 'Healthy servers', 'servers'],
     ])
     for (const [name, label, section] of all) {
       const link = make('a', 'figure', byId('figures'))

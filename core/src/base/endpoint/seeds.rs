@@ -66,7 +66,7 @@ impl HostMap {
     /// Parses pairs with commas between them.
     pub fn parse(text: &str) -> std::result::Result<HostMap, String> {
         const FORM: &str =
-            "has a host_map that is none: write it as host_map=10.0.0.1:6379=127.0.0.1:7001,10.0.0.2=db.example";
+            "has an invalid host_map: write it as host_map=10.0.0.1:6379=127.0.0.1:7001,10.0.0.2=db.example";
         let side = |text: &str| -> std::result::Result<(String, Option<u16>), String> {
             let (host, port) = host_and_port(text, 6379).map_err(|_| FORM.to_owned())?;
             let has_port = text.rsplit_once(']').map_or(text, |(_, after)| after).contains(':');

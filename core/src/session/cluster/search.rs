@@ -195,7 +195,7 @@ impl Cluster {
                 Err(Error::new(Code::Unavailable, message))
             }
             None => {
-                let message = format!("{server} gave a map of its cluster that is none: is there a proxy in between?");
+                let message = format!("{server} returned an invalid cluster map: is there a proxy in between?");
                 Err(Error::new(Code::Unavailable, message))
             }
         }
