@@ -25,7 +25,7 @@ export type Key = string | Uint8Array
 
 /**
  * The id of a request, such as a UUID: 1 to 256 bytes. A call with one is charged once: the same id for the same key gets the
- * first answer again while it is remembered ({@link ClientOptions.requestMemoryMs}), also when the first reply was lost. A
+ * first answer again while it is remembered ({@link ClientOptions.requestMemoryMs}), even when the first reply was lost. A
  * denied call charged nothing, so it is decided again.
  */
 export type RequestId = string | Uint8Array
@@ -179,7 +179,7 @@ export interface ClientOptions {
 /** Options of {@link Client.limiter}. */
 export interface LimiterOptions {
   /**
-   * The hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a cluster, and
+   * The hash tag that all keys of the limiter share (1 to 1,024 bytes): they are in one slot of a cluster, and
    * {@link Client.consumeAll} can charge them together with those of other limiters of that scope (default: each key is
    * its own).
    */
@@ -266,8 +266,8 @@ export interface QuorumOptions extends AcquireOptions {
   /** Every fencing token is larger than this (0 to 2^52; default: 0). */
   readonly tokenAbove?: number | undefined
   /**
-   * What {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no line
-   * breaks (default: empty).
+   * The text that {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no
+   * line breaks (default: empty).
    */
   readonly label?: string | undefined
   /**
@@ -306,7 +306,7 @@ export interface AdoptOptions {
 /** Options of {@link Client.stock}. */
 export interface StockOptions {
   /**
-   * The hash tag that all keys of the stock share: stocks of one scope lie in one slot of a cluster, and
+   * The hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
    * {@link Client.takeAll} can take from them together (default: each stock is its own). It is part of where the sale
    * is kept: all handles of a sale have the same.
    */
@@ -507,7 +507,7 @@ export class Client implements Disposable, AsyncDisposable {
    */
   lock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Acquires several mutexes, all or none, in one call: no order of names can deadlock. In a cluster the names must lie
+   * Acquires several mutexes, all or none, in one call: no order of names can deadlock. In a cluster the names must be
    * in one slot, else this is rejected with {@link CrossSlotError}.
    *
    * Rejects with {@link InvalidArgumentError} for invalid names or options.
@@ -976,7 +976,7 @@ export class Stock {
   open(quantity: number, options?: OpenOptions): Promise<boolean>
   /**
    * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`;
-   * what is held can still be confirmed, cancelled and extended. The sale is kept for its
+   * units that are held can still be confirmed, cancelled and extended. The sale is kept for its
    * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name is taken.
    *
    * Rejects with {@link InvalidArgumentError} if it was never opened.
@@ -1005,14 +1005,14 @@ export class Stock {
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at least);
+   * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at least);
    * false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
   /**
-   * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered; false if
+   * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered; false if
    * the hold had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
@@ -1242,8 +1242,8 @@ export class Cache {
   /**
    * The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that no
    * other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this waits for
-   * keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any slots; the
-   * call then takes a round trip for each slot.
+   * keys that others load, and loads them one by one if those fail. In a cluster the keys may be in any slots; the call
+   * then takes a round trip for each slot.
    *
    * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
    * a key failed a short time ago; what this call loaded is stored before.
@@ -1253,7 +1253,7 @@ export class Cache {
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /**
    * As {@link get}, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-   * null is no value.
+   * null is not a value.
    *
    * Rejects with {@link InvalidArgumentError} for what another language cannot read: more than 512 lists and objects
    * within each other, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
@@ -1270,7 +1270,7 @@ export class Cache {
    * @param value null means that there is no value; if `negativeMs` is 0, that only forgets the key.
    */
   put(key: Key, value: Value | null): Promise<void>
-  /** Forgets a key: what was loaded, or is being loaded now, is no longer served; true if there was a value. */
+  /** Forgets a key: a value that was loaded, or is being loaded now, is no longer served; true if there was a value. */
   invalidate(key: Key): Promise<boolean>
   /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
   redisKey(key: Key): Buffer
@@ -1379,7 +1379,7 @@ export function limit(name: string, key: Key, policy: Policy, options?: CallOpti
  * Rejects with {@link NotAcquiredError} as {@link Client.lock}; with {@link InvalidArgumentError} as
  * {@link Client.lock}, for too few or too many clients, and for one that is given twice.
  *
- * @param clients 3 to 15, better an odd number, each of a server of its own.
+ * @param clients 3 to 15, better an odd number, each with its own server.
  * @param name 1 to 1,024 bytes of anything.
  */
 export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
@@ -1388,8 +1388,8 @@ export function quorumLock(clients: readonly Client[], name: Key, options?: Quor
  * The address of the client that sent a request, as a text to be used as a key.
  *
  * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
- * trusted is the client's: what stands further left was written by that client. An entry that is not an address ends
- * the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
+ * trusted is the client's: entries further left were written by that client. An entry that is not an address ends the
+ * reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
  * `2001:db8:1:2::/64`.
  *
  * @param peer the address of the socket; null or an empty text is a Unix socket. In an HTTP server it is
@@ -1440,7 +1440,7 @@ export interface TestDecision {
   name?: string | undefined
   /** The key (default: `test`). */
   key?: Key | undefined
-  /** As a client with this `onError` answers when Redis is down. */
+  /** The answer is that of a client with this `onError` while Redis is down. */
   onError?: 'raise' | 'open' | 'closed' | 'local' | undefined
 }
 
@@ -1516,7 +1516,7 @@ export class WrongTypeError extends QuotalockError {
   readonly code: 'wrong_type'
 }
 
-/** The keys of one call lie in different slots of a cluster. */
+/** The keys of one call are in different slots of a cluster. */
 export class CrossSlotError extends QuotalockError {
   readonly code: 'cross_slot'
 }

@@ -682,8 +682,8 @@ namespace Quotalock {
 
         /**
          * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
-         * `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `$retentionMs`
-         * after the last of its holds has ended, or from now; until then its name is taken.
+         * `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
+         * `$retentionMs` after the last of its holds has ended, or from now; until then its name is taken.
          *
          * @throws InvalidArgumentException if it was never opened
          */
@@ -733,7 +733,7 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what a reservation holds: true, also if it was confirmed before (that is remembered for a day at
+         * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at
          * least); false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not
          * matter.
          *
@@ -745,7 +745,7 @@ namespace Quotalock {
         }
 
         /**
-         * Returns what a reservation holds to stock: true, also if it was cancelled before and that is remembered;
+         * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered;
          * false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id
@@ -907,7 +907,7 @@ namespace Quotalock {
         /**
          * The values of several keys, in their order, found by one call. `$load` gets the keys that are missing and
          * that no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that
-         * this waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie
+         * this waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may be
          * in any slots; the call then takes a round trip for each slot.
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
@@ -926,7 +926,7 @@ namespace Quotalock {
 
         /**
          * As get(), with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-         * null is no value. The answer is what json_decode() makes of it, with objects as arrays.
+         * null is not a value. The answer is what json_decode() makes of it, with objects as arrays.
          *
          * @param callable(): mixed $load
          * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
@@ -955,7 +955,10 @@ namespace Quotalock {
         {
         }
 
-        /** Forgets a key: what was loaded, or is being loaded now, is no longer served; true if there was a value. */
+        /**
+         * Forgets a key: a value that was loaded, or is being loaded now, is no longer served; true if there was a
+         * value.
+         */
         public function invalidate(\Stringable|string|int $key): bool
         {
         }
@@ -1001,7 +1004,7 @@ namespace Quotalock {
          * @param (callable(): string)|null $password a function that returns the password, where the URL gives none:
          *     called while a call waits for it, when a connection first logs in, and again when the server refuses what
          *     it returned. An error that it throws is that of the call. Clients with the same settings share
-         *     connections, whoever logged in
+         *     connections, even if another one logged in
          * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, this process answers the same call
          *     itself until it can be admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute;
          *     default: 1,000 ms). The processes of a host share what was denied
@@ -1038,7 +1041,7 @@ namespace Quotalock {
          * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
          *     `10/minute;100/hour`
          * @param \Stringable|string|int|null $scope the hash tag that all keys of the limiter share (1 to 1,024 bytes):
-         *     they lie in one slot of a cluster, and Client::consumeAll() can charge them together with those of other
+         *     they are in one slot of a cluster, and Client::consumeAll() can charge them together with those of other
          *     limiters of that scope (default: null, each key is its own)
          * @param bool $enforce whether the policy is enforced (default: true). If not, every call passes, and
          *     Decision::$wouldDeny shows which would have been denied; those were charged nothing. Use it to try a
@@ -1084,8 +1087,8 @@ namespace Quotalock {
          *     once (0 ms to 36,500 days; default: 0 ms)
          * @param bool $fair whether waiters are served in order of arrival (default: false)
          * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this (0 to 2^52; default: 0)
-         * @param string $label what Lock::inspect() shows of the holder next to its host and process: up to 128 bytes
-         *     of UTF-8, no line breaks (default: empty)
+         * @param string $label the text that Lock::inspect() shows of the holder next to its host and process: up to
+         *     128 bytes of UTF-8, no line breaks (default: empty)
          * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none (0
          *     to 2^32 - 1; default: 0)
          * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for the replicas (1 ms to 1 minute; default:
@@ -1106,7 +1109,7 @@ namespace Quotalock {
 
         /**
          * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-         * In a cluster the names must lie in one slot, else acquiring fails with CrossSlotException.
+         * In a cluster the names must be in one slot, else acquiring fails with CrossSlotException.
          *
          * The other options are those of lock().
          *
@@ -1233,7 +1236,7 @@ namespace Quotalock {
          *
          * @param non-empty-string $name 1 to 1,024 bytes of anything
          * @param \Stringable|string|int|null $scope the hash tag that all keys of the stock share: stocks of one scope
-         *     lie in one slot of a cluster, and Client::takeAll() can take from them together (default: null, each
+         *     are in one slot of a cluster, and Client::takeAll() can take from them together (default: null, each
          *     stock is its own). It is part of where the sale is kept: all handles of a sale have the same
          * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately (1,000 to
          *     100,000,000; default: 100,000). Counts when the sale is opened
@@ -1895,8 +1898,8 @@ namespace Quotalock {
         /**
          * Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client
          * is decided, also on a real server; null goes back to the server's clock. Other clients of the same server or
-         * memory keep theirs. It holds for all client objects that share these settings: give the client of a test a
-         * prefix of its own.
+         * memory keep theirs. It holds for all client objects that share these settings: give the client of a test its
+         * own prefix.
          *
          * @param int<100000000000000, 4503599627370496>|null $micros
          */
@@ -1957,7 +1960,7 @@ namespace Quotalock {
      *
      * The other options are those of Client::lock().
      *
-     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each of a server of its own
+     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each with its own server
      * @param non-empty-string $name 1 to 1,024 bytes of anything
      * @param int<10, 604800000> $ttlMs
      * @param int<0, 3153600000000> $waitMs
@@ -1979,9 +1982,9 @@ namespace Quotalock {
      * The address of the client that sent a request, as a text to be used as a key.
      *
      * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-     * trusted is the client's: what stands further left was written by that client. An entry that is not an address
-     * ends the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network,
-     * such as `2001:db8:1:2::/64`.
+     * trusted is the client's: entries further left were written by that client. An entry that is not an address ends
+     * the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
+     * `2001:db8:1:2::/64`.
      *
      * @param string|null $peer the address of the socket; null or an empty text is a Unix socket. On the web it is
      *     `$_SERVER['REMOTE_ADDR']`
@@ -2070,7 +2073,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** The keys of one call lie in different slots of a cluster. */
+    /** The keys of one call are in different slots of a cluster. */
     final class CrossSlotException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

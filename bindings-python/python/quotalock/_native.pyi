@@ -156,7 +156,7 @@ class Client:
 
         * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `policy`: the rules that it decides by, such as `10/minute;100/hour`.
-        * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they lie in one slot of a
+        * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they are in one slot of a
           cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
           (default: None, each key is its own).
         * `enforce`: whether the policy is enforced (default: True). If not, every call passes, and
@@ -210,8 +210,8 @@ class Client:
         * `max_hold`: how long it is renewed at most, so that a stuck holder does not block the others forever (default:
           1 hour).
         * `token_above`: every fencing token is larger than this (0 to 2^52; default: 0).
-        * `label`: what `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of UTF-8, no
-          line breaks (default: empty).
+        * `label`: the text that `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of
+          UTF-8, no line breaks (default: empty).
         * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0).
         * `ack_timeout`: how long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms).
 
@@ -232,7 +232,7 @@ class Client:
         ack_timeout: float = 0.1,
     ) -> Lock:
         """Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-        In a cluster the names must lie in one slot, else acquiring fails with `CrossSlot`.
+        In a cluster the names must be in one slot, else acquiring fails with `CrossSlot`.
 
         * `names`: at most 100, none twice.
 
@@ -336,7 +336,7 @@ class Client:
         """Makes a handle for the units of a sale. Does not ask Redis; `Stock.open` makes the sale itself.
 
         * `name`: 1 to 1,024 bytes of anything.
-        * `scope`: the hash tag that all keys of the stock share: stocks of one scope lie in one slot of a cluster, and
+        * `scope`: the hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
           `Client.take_all` can take from them together (default: None, each stock is its own). It is part of where the
           sale is kept: all handles of a sale have the same.
         * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000).
@@ -470,7 +470,7 @@ class Limiter:
     the client's `on_error` is `raise`, unless the method says otherwise.
 
     Threads may share it. With a `request_id` (1 to 256 bytes, such as a UUID) a call is charged once: the same id for
-    the same key gets the first answer again while it is remembered (the client's `request_memory`), also when the first
+    the same key gets the first answer again while it is remembered (the client's `request_memory`), even when the first
     reply was lost. A denied call charged nothing, so it is decided again.
     """
 
@@ -953,8 +953,8 @@ class Stock:
 
     def close(self) -> bool:
         """Ends the sale now, for good: True if this call did, False if it had ended before. Takes are refused as
-        `ended`; what is held can still be confirmed, cancelled and extended. The sale is kept for its `retention` after
-        the last of its holds has ended, or from now; until then its name is taken.
+        `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
+        `retention` after the last of its holds has ended, or from now; until then its name is taken.
 
         Raises `InvalidArgument` if it was never opened.
         """
@@ -992,14 +992,14 @@ class Stock:
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, also if it was confirmed before (that is remembered for a day at
+        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
         least); False, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;
+        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
         False if the hold had ended or was confirmed.
 
         Raises `InvalidArgument` for an id of another stock.
@@ -1356,7 +1356,7 @@ class Cache:
     ) -> dict[str | bytes, bytes | None]:
         """The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that
         no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this
-        waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may lie in any
+        waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may be in any
         slots; the call then takes a round trip for each slot.
 
         * `keys`: at most 1,000, none twice.
@@ -1369,7 +1369,7 @@ class Cache:
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
         """As `get`, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-        None is no value.
+        None is not a value.
 
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
           36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
@@ -1391,7 +1391,9 @@ class Cache:
         """
 
     def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is no longer served; True if there was a value."""
+        """Forgets a key: a value that was loaded, or is being loaded now, is no longer served; True if there was a
+        value.
+        """
 
     def redis_key(self, key: str | bytes | int) -> bytes:
         """The Redis key of a key: `<prefix>:cache:<name>:{<key>}`."""
@@ -1583,7 +1585,7 @@ def quorum_lock(
     Each server has a twentieth of the `ttl` to answer. Waiters ask again every 10 to 50 ms. A server that was started
     less than a ttl ago and keeps no append-only file has no vote.
 
-    * `clients`: 3 to 15, better an odd number, each of a server of its own.
+    * `clients`: 3 to 15, better an odd number, each with its own server.
     * `name`: 1 to 1,024 bytes of anything.
 
     The other options are those of `Client.lock`.
@@ -1597,8 +1599,8 @@ def client_address(
     """The address of the client that sent a request, as a text to be used as a key.
 
     The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-    trusted is the client's: what stands further left was written by that client. An entry that is not an address ends
-    the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
+    trusted is the client's: entries further left were written by that client. An entry that is not an address ends the
+    reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
     `2001:db8:1:2::/64`.
 
     * `peer`: the address of the socket; None or an empty text is a Unix socket.
@@ -1646,8 +1648,7 @@ class Loss:
         """Whether it is lost. In a forked child it is: the lock is its parent's."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
-        is over or the lock was released."""
+        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time has ended or the lock was released."""
 
     def _future(self) -> Future[bool]:
         """A future of the running loop for how the grant ends: True if it was lost. Of a client for loops."""

@@ -487,13 +487,13 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.take)(buyer, quantity, hold, request_id)
 
     async def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, also if it was confirmed before (that is remembered for a day at
+        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
         least); False, and nothing is sold, if the hold had ended or was cancelled; see `quotalock.Stock.confirm`.
         """
         return await on_loop(self._native.confirm)(id)
 
     async def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, also if it was cancelled before and that is remembered;
+        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
         False if the hold had ended or was confirmed; see `quotalock.Stock.cancel`.
         """
         return await on_loop(self._native.cancel)(id)
@@ -567,8 +567,8 @@ class Cache(Wrapper[rust.Cache]):
         return await on_loop(self._native.put)(key, value)
 
     async def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: what was loaded, or is being loaded now, is no longer served; True if there was a value; see
-        `quotalock.Cache.invalidate`.
+        """Forgets a key: a value that was loaded, or is being loaded now, is no longer served; True if there was a
+        value; see `quotalock.Cache.invalidate`.
         """
         return await on_loop(self._native.invalidate)(key)
 
