@@ -33,7 +33,7 @@ QUICK = Plan(rounds=1, most_rounds=1, seconds=0.05, warm_up=0.03, weighed=500, f
 # Whose keys are weighed; those that run the same script need no second scale.
 WEIGHED = (("Node", (NODE[0], NODE[1], *NODE[5:])), ("Python", PYTHON[3:]), ("PHP", PHP[3:]))
 OTHERS = {
-    "memory": ("What a key takes on the server", "After one call for each key, by `used_memory`, names included."),
+    "memory": ("Memory of a key on the server", "After one call for each key, by `used_memory`, names included."),
     "requests": (
         "Whole requests",
         "wrk keeps 8 requests in flight to an application that limits each by its query and does nothing else: all "

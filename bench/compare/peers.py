@@ -135,7 +135,7 @@ LOCKS = {
         Peer("redlock 4", "redlock", "on one server, by ioredis 5: its newest release that is no beta", _WEAK),
     ),
 }
-_PLAIN = "It reads a value and nothing else: no lease for whoever loads, no stale value while somebody does."
+_PLAIN = "It reads a value and nothing else: no lease for the caller that loads, no stale value during a load."
 CACHES = (
     OURS,
     Peer("Symfony Cache", "symfony", "`RedisAdapter::get` over phpredis", _PLAIN),

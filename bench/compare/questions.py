@@ -106,7 +106,7 @@ QUESTIONS = (
     Question(
         "uncontended",
         "One call at a time, all admitted",
-        "1,000 keys in turn, a fixed window of a day that nobody uses up. The server has a core of its own, so what "
+        "1,000 keys in turn, a fixed window of a day that is never used up. The server has its own core, so what "
         "counts is how client and server wake each other, as over a network. With 8 threads, and where calls are in "
         "flight, the kernel places them.",
         (
@@ -128,8 +128,8 @@ QUESTIONS = (
     Question(
         "hot-admitted",
         "One hot key, all admitted",
-        "One key with a limit that nobody uses up: a quota of a whole shop, or of an interface that everybody calls. "
-        "With `prefetch` a process takes permits ahead and spends them without a call.",
+        "One key with a limit that is never used up: a quota of a whole shop, or of an interface with many callers. "
+        "With `prefetch` a process takes permits in advance and spends them without a call.",
         (
             *(
                 Group(language, language, _leased(who), PERMITTED)
@@ -183,9 +183,9 @@ QUESTIONS = (
     ),
     Question(
         "server",
-        "What more keys and more rules cost the server",
+        "Cost of more keys and more rules on the server",
         "100 calls in flight from Node. All keys are there before the rounds begin. Of several rules, ours are decided "
-        "together in one call; beside it stand a counter for each rule, asked in one pipeline, and "
+        "together in one call; next to it are a counter for each rule, asked in one pipeline, and "
         "rate-limiter-flexible's union: both charge the other rules where one denies.",
         (
             *(

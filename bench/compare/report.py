@@ -30,26 +30,26 @@ LEAD = 1.03
 UNJUDGED = ("resident_mib", "p99_us", "p999_us")
 
 RULES = """
-## What is the same for everybody
+## Method
 
-* The work: one decision a call, on the same keys in the same order, at the same limit of a fixed window of a day.
-  Who has no fixed window uses what it has, and the list below says so.
-* The server, one process without persistence, over loopback. Who is not measured at the moment is idle.
-* Everybody is a process of its own that keeps its connections. They take turns, round by round; each figure is the
-  median of the rounds. Rounds during which other processes used more than 5 % of the cores are made again, a few at
+* The work: one decision per call, on the same keys in the same order, at the same limit of a fixed window of a day.
+  A library without a fixed window uses its own algorithm, and the list below names it.
+* The server is one process without persistence, over loopback. Libraries that are not being measured are idle.
+* Each library is a separate process that keeps its connections. They take turns, round by round; each figure is the
+  median of the rounds. Rounds during which other processes used more than 5 % of the cores are repeated, a few at
   most.
-* Before anything is measured everybody admits exactly the limit and denies the rest, on one key. What a round
-  should have admitted is known, and a difference is printed below its table.
-* Peers are set up as their documentation advises whoever wants speed: persistent connections, compiled parsers,
-  hashes of scripts known beforehand. Quotalock is as it comes.
+* Before the measurement each library must admit exactly the limit and deny the rest, on one key. The number that a
+  round should have admitted is known, and a difference is printed below its table.
+* Libraries are set up as their documentation advises for speed: persistent connections, compiled parsers, hashes of
+  scripts known beforehand. Quotalock has its defaults.
 
-## What is not measured
+## Not measured
 
 * Networks, TLS, clusters. On a network the number of round trips decides, which is the column "reads" where one
   call is made at a time.
-* What the answers are worth. Quotalock's tells how long to wait and what remains, can be charged once however often
-  a reply is lost, and heals a counter without a time to live. Scripts that say only yes or no do less for their
-  time.
+* The content of the answers. Quotalock's contains how long to wait and what remains, can be charged once however
+  often a reply is lost, and heals a counter without a time to live. Scripts that only return yes or no do less for
+  their time.
 * Other algorithms than fixed windows, and other machines: take the ratios, not the figures.
 
 ## How to read the tables
@@ -57,10 +57,10 @@ RULES = """
 CPU µs: user and system time of the client's process for each call, all threads. Main thread µs: of that, its main
 thread's; in Node and asyncio that of the loop. Server µs: CPU of the server's process for each call. Reads: how
 often the server read from a socket for each call: round trips, where one call is made at a time. MiB: resident
-memory of the client's process after the warm-up, with its language. "Times" is the calls a second of Quotalock, the
-first line of a group, divided by the peer's; "CPU" is the peer's CPU µs divided by Quotalock's: above 1 Quotalock
-is ahead in both. A peer that is at least 3 % ahead in anything but memory and the slowest calls is marked in the
-last column, which says in what.
+memory of the client's process after the warm-up, with its language. "Times" is the calls per second of Quotalock,
+the first line of a group, divided by the peer's; "CPU" is the peer's CPU µs divided by Quotalock's: above 1
+Quotalock is ahead in both. A peer that is at least 3 % ahead in anything but memory and the slowest calls is marked
+in the last column, which names the figure.
 """
 
 
@@ -77,7 +77,7 @@ class Answer:
 
 def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
     """The whole page."""
-    parts = ["# Quotalock beside other libraries\n", "*`make compare` makes this page. Do not edit it.*\n"]
+    parts = ["# Benchmarks: Quotalock and other libraries\n", "*`make compare` makes this page. Do not edit it.*\n"]
     parts += ["\n".join(f"* {line}" for line in heading), RULES.strip() + "\n"]
     for answer in answers:
         parts.append(f"## {answer.title}\n\n{answer.words}\n")
@@ -86,7 +86,7 @@ def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[t
         parts.append(answer.made or _figures(answer.turns))
         parts += [f"* {remark}" for remark in _why(answer.turns)]
         parts.append("")
-    parts.append("## How each is set up\n")
+    parts.append("## Setup of each library\n")
     parts += sorted({f"* {language}: **{peer.name}**: {peer.setting}." for language, peer in settings if peer.setting})
     return "\n".join(parts) + "\n"
 
