@@ -57,7 +57,7 @@ export type Loaded<K> = ReadonlyMap<K, Value | null> | Readonly<Record<string, V
 /** Makes a value that is stored as JSON; null if there is none. */
 export type LoadJson<T> = () => T | PromiseLike<T>
 
-/** Work that is done once: its result, if any, is what every caller gets. */
+/** The function that `Once.run` executes; every caller gets its result. */
 export type Deed = () => Value | null | undefined | PromiseLike<Value | null | undefined> | PromiseLike<void>
 
 /** The body of a refusal (RFC 9457). */

@@ -1648,7 +1648,8 @@ class Loss:
         """Whether it is lost. In a forked child it is: the lock is its parent's."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time has ended or the lock was released."""
+        """Waits for at most `timeout` seconds (None: without an end) until it is lost: True if it is; False if the time
+        has ended or the lock was released."""
 
     def _future(self) -> Future[bool]:
         """A future of the running loop for how the grant ends: True if it was lost. Of a client for loops."""
