@@ -15,7 +15,7 @@ pub struct SharedArguments {
     /// Key prefix
     #[arg(long, global = true, default_value = quotalock::DEFAULT_PREFIX)]
     pub prefix: String,
-    /// How long each server may take until it has let us in, and then for each answer: 1ms to 1h
+    /// Timeout of each server for the login, and then for each answer: 1ms to 1h
     #[arg(long, global = true, value_name = "DURATION", default_value = "5s", value_parser = patience)]
     pub server_timeout: Duration,
     /// Print JSON, for scripts

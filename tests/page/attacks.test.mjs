@@ -63,7 +63,7 @@ test('names are text, whoever made them', async (context) => {
   await line(page, 'Locks', `${name}`).getByRole('button').click()
   await page
     .getByRole('dialog')
-    .getByRole('heading', { name: `Take lock ${name} away?` })
+    .getByRole('heading', { name: `Force release lock ${name}?` })
     .waitFor()
   await isUntouched(page)
 })

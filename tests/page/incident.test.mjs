@@ -65,7 +65,7 @@ test('near the limit is amber, and says so', async (context) => {
   await api.consume('token:9f3c', { cost: 95 })
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
-  const row = line(page, 'Refused now, or near it', 'token:9f3c')
+  const row = line(page, 'Denied or near the limit', 'token:9f3c')
   const badge = row.getByText('Near: 95 % used')
   await badge.waitFor()
   await row.getByText('100/h').waitFor()
@@ -81,7 +81,7 @@ test('a block is taken back by the keyboard alone', async (context) => {
   await logins.block('ip:203.0.113.10', 3_600_000)
   const page = await browser(context)
   await enter(page, (await serve(context, url, ['--allow-writes'])).url)
-  const row = line(page, 'Refused now, or near it', 'ip:203.0.113.9')
+  const row = line(page, 'Denied or near the limit', 'ip:203.0.113.9')
   await row.getByText('Blocked').waitFor()
 
   // Whoever has no mouse filters, then goes on with Tab until the button is there.
@@ -89,7 +89,7 @@ test('a block is taken back by the keyboard alone', async (context) => {
   await page.keyboard.type('113.9')
   await until(
     async () =>
-      (await part(page, 'Refused now, or near it')
+      (await part(page, 'Denied or near the limit')
         .getByRole('button', { name: /^Unblock/ })
         .count()) === 1,
     'the filter leaves one',
@@ -115,7 +115,7 @@ test('who may only look has no buttons, and a POST is refused', async (context) 
   const lock = await client(context, url).lock('invoices')
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
-  await line(page, 'Refused now, or near it', 'ada').waitFor()
+  await line(page, 'Denied or near the limit', 'ada').waitFor()
   await line(page, 'Locks', 'invoices').waitFor()
   assert.equal(await page.getByRole('button', { name: /Unblock|Take/ }).count(), 0)
   await page.getByText('read-only').waitFor()
@@ -146,7 +146,7 @@ test('taking a lock away asks first, says what happens, and Escape leaves it', a
   await row.getByText('night run').waitFor()
   const button = row.getByRole('button', { name: 'Force release lock invoices' })
   await button.click()
-  const dialog = page.getByRole('dialog', { name: 'Take lock invoices away?' })
+  const dialog = page.getByRole('dialog', { name: 'Force release lock invoices?' })
   await dialog.getByText('may still be working under it').waitFor()
   await dialog.getByText('Only the fencing token protects your data').waitFor()
   assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Leave it')
@@ -155,7 +155,7 @@ test('taking a lock away asks first, says what happens, and Escape leaves it', a
   await row.getByText('night run').waitFor()
 
   await button.click()
-  await dialog.getByRole('button', { name: 'Take the lock away' }).click()
+  await dialog.getByRole('button', { name: 'Force release it' }).click()
   await page
     .getByText(/released/i)
     .first()

@@ -50,7 +50,7 @@ test('100,000 refused keys do not slow the page down', async (context) => {
   await flood.consume('first')
   const page = await browser(context)
   await enter(page, (await serve(context, url, ['--rate', '1000000'])).url)
-  const refused = part(page, 'Refused now, or near it')
+  const refused = part(page, 'Denied or near the limit')
   await refused.getByText('1 key, the worst first').waitFor()
   const look = await gauge(page)
   const few = await costs(page, look)

@@ -23,7 +23,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
   await until(async () => (await number(sale, left)) < before, 'fewer are left')
   assert.match((await sale.getByRole('img').getAttribute('aria-label')) ?? '', /% sold, .*% held, .*% left/)
 
-  const refused = part(page, 'Refused now, or near it')
+  const refused = part(page, 'Denied or near the limit')
   const buyer = refused
     .getByRole('row')
     .filter({ hasText: /user:\d+/ })
@@ -57,7 +57,7 @@ test('a free in that counts down ends', async (context) => {
   await shop(context, url, '1')
   const page = await browser(context)
   await enter(page, (await serve(context, url)).url)
-  const buyer = part(page, 'Refused now, or near it').getByRole('row').filter({ hasText: 'user:' }).first()
+  const buyer = part(page, 'Denied or near the limit').getByRole('row').filter({ hasText: 'user:' }).first()
   const left = async () => number(buyer, 2)
   await until(async () => (await left()) >= 1 && (await left()) <= 10, 'somebody is refused for up to ten seconds')
 })

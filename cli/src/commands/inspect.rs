@@ -27,7 +27,7 @@ pub struct InspectArguments {
     name: OsString,
     /// The key of the limiter or cache, or the id of the once
     key: Option<OsString>,
-    /// The scope that the limiter or stock was made with
+    /// Scope of the limiter or stock
     #[arg(long)]
     scope: Option<OsString>,
 }

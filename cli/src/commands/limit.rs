@@ -20,11 +20,11 @@ use crate::{raw, server};
 /// A key of a limiter.
 #[derive(Args)]
 pub struct KeyArguments {
-    /// The name of the limiter, such as checkout
+    /// Name of the limiter, such as checkout
     name: String,
-    /// Who or what is limited, such as user:42
+    /// Key, such as user:42
     key: OsString,
-    /// The scope that the limiter was made with
+    /// Scope of the limiter
     #[arg(long)]
     scope: Option<OsString>,
 }
@@ -34,10 +34,10 @@ pub struct KeyArguments {
 pub struct Asking {
     #[command(flatten)]
     of: KeyArguments,
-    /// The policy of the application, such as '10/minute;100/hour'
+    /// Policy of the application, such as '10/minute;100/hour'
     #[arg(long, short)]
     policy: String,
-    /// How much it costs
+    /// Cost of the call
     #[arg(long, default_value_t = 1)]
     cost: u64,
 }
@@ -47,7 +47,7 @@ pub struct Asking {
 pub struct Blocking {
     #[command(flatten)]
     of: KeyArguments,
-    /// For how long everything is denied, such as 10m
+    /// Duration of the block, such as 10m
     #[arg(long = "for", value_parser = duration)]
     length: u64,
 }

@@ -39,13 +39,13 @@ pub struct LockArguments {
     /// The command and its arguments
     #[arg(trailing_var_arg = true, required = true)]
     command: Vec<OsString>,
-    /// For how long the lock outlives this program if it is killed
+    /// Lease of the lock: how long it lasts if this program is killed
     #[arg(long, value_parser = duration, default_value = "30s")]
     ttl: u64,
-    /// How long to wait for the lock; without it as long as it takes
+    /// Time to wait for the lock (default: no limit)
     #[arg(short = 'w', long, visible_alias = "wait", value_parser = duration)]
     timeout: Option<u64>,
-    /// Do not wait at all
+    /// Do not wait for the lock
     #[arg(short = 'n', long, conflicts_with = "timeout")]
     nonblock: bool,
     /// Exit code when the lock cannot be acquired
@@ -60,22 +60,22 @@ pub struct LockArguments {
     /// Use a semaphore with this many permits
     #[arg(long, group = "kind")]
     permits: Option<u64>,
-    /// Take so many permits
+    /// Number of permits to take
     #[arg(long, requires = "permits", default_value_t = 1)]
     weight: u64,
-    /// Wait in order
+    /// Serve waiters in order of arrival
     #[arg(long)]
     fair: bool,
-    /// What the command does when the lock is lost
+    /// Action when the lock is lost
     #[arg(long, value_enum, default_value_t = OnLoss::Stop)]
     on_loss: OnLoss,
-    /// How long after SIGTERM the process group is killed, if the lock is lost, or what an interrupted command left in it
+    /// Time from SIGTERM to SIGKILL for the process group, if the lock is lost or an interrupted command left processes
     #[arg(long, value_parser = duration, default_value = "10s")]
     grace: u64,
-    /// Renew the lock for no longer than this; without it as long as the command's process group runs
+    /// Stop renewing after this long (default: no limit, as long as the command's process group runs)
     #[arg(long, value_parser = duration)]
     max_hold: Option<u64>,
-    /// What `locks` shows of the holder; without it the command
+    /// Text that `locks` shows of the holder (default: the command)
     #[arg(long)]
     label: Option<String>,
 }

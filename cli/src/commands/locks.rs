@@ -19,9 +19,9 @@ use crate::words::{bytes, count, millis, span, text};
 /// What `locks` is asked.
 #[derive(Args)]
 pub struct LocksArguments {
-    /// Which names to list, with * and ? for what varies
+    /// Names to list; * and ? are wildcards
     pattern: Option<OsString>,
-    /// List those that nobody holds too: they are remembered for a day
+    /// Also list locks without a holder, which are remembered for a day
     #[arg(long)]
     all: bool,
     #[command(subcommand)]
@@ -30,19 +30,19 @@ pub struct LocksArguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Takes a lock away from whoever holds it, who learns of it as a loss
+    /// Force-release a lock: its holder learns of it as a loss
     Release(Releasing),
 }
 
 /// What `locks release` is asked.
 #[derive(Args)]
 struct Releasing {
-    /// The name of the lock
+    /// Name of the lock
     name: OsString,
-    /// Which kind, if there are several of that name
+    /// Kind of the lock, if several have that name
     #[arg(long, value_enum)]
     kind: Option<Kind>,
-    /// Do it; without this it is only shown who holds it
+    /// Release it; without this only its holders are shown
     #[arg(long)]
     yes: bool,
 }
@@ -218,7 +218,7 @@ fn release(releasing: &Releasing, shared: &SharedArguments) -> Result<Exit, Fail
     }
     if !releasing.yes {
         return Err(raw::usage(
-            "nothing was done: with --yes the lock is taken away, and whoever works under it is told at its next renewal",
+            "nothing was done: with --yes the lock is released, and its holder learns of the loss at its next renewal",
         ));
     }
     let released = lock.force_release().run()?;

@@ -42,19 +42,19 @@ pub struct SimulateArguments {
     /// A policy, such as '10/minute;100/hour'; several are compared
     #[arg(long, required = true, value_name = "POLICY")]
     policy: Vec<String>,
-    /// By what to limit: ip, user, path or field:NAME
+    /// Field to limit by: ip, user, path or field:NAME
     #[arg(long, default_value = "ip", value_parser = By::parse)]
     by: By,
-    /// The form of the lines: as nginx's log_format, or a regular expression with groups such as (?<time>...) and (?<ip>...)
+    /// Format of the lines: nginx's log_format, or a regular expression with groups such as (?<time>...) and (?<ip>...)
     #[arg(long)]
     pattern: Option<String>,
-    /// Find the smallest limit of each policy's shape that denies less than so many percent of clients
+    /// Find the smallest limit of each policy's shape that denies less than this percentage of clients
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     suggest: Option<f64>,
-    /// How many of the clients of whom most is denied are named
+    /// Number of most-denied clients to list
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     worst: usize,
-    /// How many clients are kept; requests of more are left out and counted
+    /// Number of clients to keep; requests of further clients are left out and counted
     #[arg(long, value_name = "COUNT", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_clients: u32,
     /// Sort lines whose times are out of order by at most this; a line that comes later still ends the replay
@@ -66,7 +66,7 @@ pub struct SimulateArguments {
     /// Write each decision into a file, as a line of JSON
     #[arg(long, value_name = "FILE")]
     decisions: Option<PathBuf>,
-    /// End with 1 if a policy denies anything
+    /// Exit with 1 if a policy denies anything
     #[arg(long)]
     fail: bool,
     /// The logs; - is standard input

@@ -21,10 +21,10 @@ pub const FEW: u64 = 10;
 pub struct StockArguments {
     /// The name of the stock
     name: OsString,
-    /// The scope that it was made with
+    /// Scope of the stock
     #[arg(long)]
     scope: Option<OsString>,
-    /// How many reservations to list, those that end first
+    /// Number of reservations to list, those that end first
     #[arg(long, default_value_t = FEW, value_parser = clap::value_parser!(u64).range(1..=quotalock::MAX_PAGE))]
     reservations: u64,
 }

@@ -33,19 +33,19 @@ pub struct TopArguments {
     /// Refresh interval on a terminal
     #[arg(long, value_parser = duration, default_value = "2s")]
     every: u64,
-    /// How many keys are shown
+    /// Number of keys to show
     #[arg(long, default_value_t = 20)]
     most: usize,
     /// Time span to aggregate, 1s to 10m
     #[arg(long, value_parser = window, default_value = "10s")]
     last: u64,
-    /// Look at all keys, also where processes report
+    /// Scan all keys, even if processes report
     #[arg(long)]
     keys: bool,
     /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
-    /// Look once, also on a terminal
+    /// Print once, even on a terminal
     #[arg(long)]
     once: bool,
 }

@@ -51,13 +51,13 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct DoctorArguments {
-    /// Look at no more than so many keys a second, of each server
+    /// Maximum number of keys per second to scan on each server
     #[arg(long, default_value_t = 53_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
-    /// Look at no more than about so many keys
+    /// Maximum number of keys to scan, roughly
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_keys: Option<u64>,
-    /// For how long keys that look stuck are watched: only what is seen at work is proven. It ends sooner if each is decided. 0 looks once
+    /// Time to watch keys that look stuck, less if each is decided sooner: only keys seen in use are proven. 0 looks once
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = watch)]
     watch: u64,
     /// Give the keys that are proven to be stuck a TTL, of these families; without a family it asks for each
@@ -72,13 +72,13 @@ pub struct DoctorArguments {
     /// Let keys end within the hour: --ttl may be shorter, and keys that state their window get that
     #[arg(long)]
     allow_short_ttl: bool,
-    /// Take keys with names like this for a limiter's too, such as 'buy:*'; they are changed only if they are counted on while watched
+    /// Treat keys with names like this, such as 'buy:*', as a limiter's too; they are changed only if they are counted while watched
     #[arg(long, value_name = "PATTERN", value_parser = also)]
     also: Vec<String>,
-    /// The file in which --fix notes keys and values before it changes them [default: quotalock-undo-<time>.jsonl]
+    /// File in which --fix notes keys and values before it changes them [default: quotalock-undo-<time>.jsonl]
     #[arg(long, value_name = "FILE", requires = "fix")]
     undo_file: Option<PathBuf>,
-    /// Take the TTLs back that --fix noted in this file, and put back what has ended since
+    /// Take back the TTLs that --fix noted in this file, and restore keys that have ended since
     #[arg(long, value_name = "FILE", conflicts_with = "fix")]
     undo: Option<PathBuf>,
 }

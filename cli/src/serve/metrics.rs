@@ -64,7 +64,7 @@ pub fn text(shown: &LiveView, writes: &Writes, browsers: usize) -> String {
     });
     let help = "Decisions that processes with the option report have told, since the first report that was read.";
     text.series("reported_decisions_total", "counter", help, decisions);
-    let help = "Blocks ended and locks taken away from the page.";
+    let help = "Blocks ended and locks force-released from the dashboard.";
     text.series("serve_writes_total", "counter", help, [(Vec::new(), Some(writes.done()))]);
     text.one("serve_browsers", "Browsers that look.", Some(browsers));
     text.0 + &shown.counters

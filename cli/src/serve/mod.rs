@@ -55,22 +55,22 @@ pub struct ServeArguments {
     /// Address to listen on. An address that is not a loopback one needs a token of your own
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: String,
-    /// Let the page end blocks and take locks away
+    /// Let the dashboard end blocks and force-release locks
     #[arg(long)]
     allow_writes: bool,
-    /// Another name by which browsers call it, such as that of a proxy
+    /// Another host name to accept, such as that of a proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// Login token, at least 16 characters (default: a random one, printed at the start)
     #[arg(long, env = TOKEN, hide_env_values = true)]
     token: Option<String>,
-    /// Look at no more than so many keys a second
+    /// Maximum number of keys per second to scan
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
     /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
-    /// The file in which processes of this host and user count, for /metrics and the caches
+    /// File with the counters of this host's and user's processes, for /metrics and the caches
     #[arg(long, env = quotalock::metrics::METRICS_FILE_VARIABLE, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
 }

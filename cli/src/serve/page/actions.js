@@ -64,10 +64,10 @@ export class Actions {
   /** @param {LockRow} row @param {string} holder */
   async release(row, holder) {
     const text = [
-      `${holder} may still be working under it. It learns of the loss when it next renews, at a third of its lease; until then it works beside whoever gets the lock next. Only the fencing token protects your data from that.`,
-      row.waiters > 0 ? `Whoever waits gets the lock at once: ${row.waiters}.` : 'Nobody waits for it.',
+      `${holder} may still be working under it. It learns of the loss when it next renews, at a third of its lease; until then it works at the same time as the next holder. Only the fencing token protects your data from that.`,
+      row.waiters > 0 ? `A waiter gets the lock at once: ${row.waiters} wait.` : 'No process waits for it.',
     ]
-    const question = { title: `Take lock ${quoted(row.name)} away?`, text, yes: 'Take the lock away', no: 'Leave it' }
+    const question = { title: `Force release lock ${quoted(row.name)}?`, text, yes: 'Force release it', no: 'Leave it' }
     if (await ask(question)) await this.post('/api/release', { id: row.id })
   }
 
