@@ -20,7 +20,7 @@ SOURCES = ("*.md", "api/surface.toml", "tools/api/templates/*")
 # `tools/api` and `make compare` write these.
 GENERATED = ("docs/reference/", "docs/reference.md", "docs/benchmarks.md")
 
-END = r"(?= ?[.,;:)|*]|$| (?:and|or|but|by|before|when|if|at|in|on|for|to|that|which|with)\b)"
+END = r"(?= ?[.,;:)|*]|$| (?:and|or|but|by|before|until|when|if|at|in|on|for|to|that|which|with)\b)"
 PLACE = "at|in|on|beside|below|above|next|there|outside|under|side|behind|together|apart"
 COUNTED = "calls|requests|decisions|keys|loads|commands|times|grants|orders"
 # A name for each wording, what to write instead, and how to find it in a paragraph without its code.

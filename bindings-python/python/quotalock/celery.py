@@ -10,7 +10,7 @@
     @single_instance(key=lambda shop: shop, ttl=60.0)
     def reindex(shop): ...
 
-The decorators stand below `app.task`. Celery's own `rate_limit` counts in each worker for itself.
+Put the decorators below `app.task`. Celery's own `rate_limit` counts in each worker for itself.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ namespace Quotalock\Psr;
 /** Something that Quotalock's cache does not promise. */
 final class NotPromised extends \LogicException implements \Psr\Cache\CacheException, \Psr\SimpleCache\CacheException
 {
-    /** Its keys lie beside limits and locks, and are spread over servers. */
+    /** Its keys share the database with limits and locks, and are spread over servers. */
     public static function clear(): self
     {
         return new self(
-            "Quotalock's cache cannot be cleared: its keys lie beside limits and locks. Delete the keys, or give the"
-                . ' cache another name, and the old values end with their times to live',
+            "Quotalock's cache cannot be cleared: its keys share the database with limits and locks. Delete the keys, or"
+                . ' give the cache another name, and the old values expire',
         );
     }
 
