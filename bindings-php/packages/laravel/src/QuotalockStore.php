@@ -115,8 +115,8 @@ class QuotalockStore implements LockProvider, Store
     public function flush()
     {
         throw new \LogicException(
-            "Quotalock's cache cannot be flushed: its keys share the database with limits and locks. Forget the keys, or"
-                . ' change cache.prefix, and the old values expire (see docs/frameworks/laravel.md)',
+            "Quotalock's cache cannot be flushed: its keys share the database with limits and locks. Forget the keys,"
+                . ' or change cache.prefix, and the old values expire (see docs/frameworks/laravel.md)',
         );
     }
 

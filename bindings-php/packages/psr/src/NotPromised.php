@@ -11,8 +11,8 @@ final class NotPromised extends \LogicException implements \Psr\Cache\CacheExcep
     public static function clear(): self
     {
         return new self(
-            "Quotalock's cache cannot be cleared: its keys share the database with limits and locks. Delete the keys, or"
-                . ' give the cache another name, and the old values expire',
+            "Quotalock's cache cannot be cleared: its keys share the database with limits and locks. Delete the keys,"
+                . ' or give the cache another name, and the old values expire',
         );
     }
 
