@@ -254,6 +254,7 @@ def floors(edges: list[Edge]) -> dict[str, int]:
 
 # Where imports are looked at: the folder, and who reads them.
 HOUSES: list[tuple[str, Callable[[Path, Path], Iterator[Edge]]]] = [
+    ("wire/src", rust),
     ("core/src", rust),
     ("cli/src", rust),
     ("bindings-php/src", rust),

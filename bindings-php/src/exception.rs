@@ -53,7 +53,7 @@ impl From<Problem> for PhpException {
             Problem::Thrown => PhpException::from_message("an exception was lost".into()),
             Problem::Error(error) => {
                 let exception = PhpException::new(error.message().to_owned(), 0, class_of(error.code()));
-                match error.decision() {
+                match error.cause::<quotalock::Decision>() {
                     Some(decision) => exception.with_object(limited(error.message(), decision)),
                     None => exception,
                 }

@@ -51,7 +51,7 @@ impl Hook {
     pub fn after(&self, key: &Zval, mut decided: Outcome<Decided>) -> Outcome<Decided> {
         let decision = match &mut decided {
             Ok(decided) => decided.told(),
-            Err(Problem::Error(error)) => error.decision().map(Recorded::shown),
+            Err(Problem::Error(error)) => error.cause::<quotalock::Decision>().map(Recorded::shown),
             Err(Problem::Thrown) => None,
         };
         let told = decision.map_or(Ok(()), |decision| self.tell(decision, key));

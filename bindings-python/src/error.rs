@@ -14,7 +14,11 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(thrown) = error.cause::<PyErr>() {
         return thrown.clone_ref(py);
     }
-    match error.decision().map(|decision| Bound::new(py, Decision::new(decision.clone()))).transpose() {
+    match error
+        .cause::<quotalock::Decision>()
+        .map(|decision| Bound::new(py, Decision::new(decision.clone())))
+        .transpose()
+    {
         Ok(decision) => {
             exception(py, error.code(), error.message(), decision.as_ref().map(|decision| decision.as_any()))
         }

@@ -6,19 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::base::clock::TestTime;
-use crate::base::credentials::PasswordProvider;
-use crate::base::endpoint::Endpoint;
-use crate::base::error::{Error, Result, shown};
-use crate::base::fork::ForkCell;
-use crate::base::key;
-use crate::base::url::redacted;
-use crate::call::operation::OnError;
-use crate::memory::stand_in::StandIn;
-use crate::metrics;
-use crate::reactor::partings;
+use crate::key;
+use crate::limiter::purse::Purses;
 use crate::reports::Reporter;
-use crate::session::Session;
+use wire::base::clock::TestTime;
+use wire::base::credentials::PasswordProvider;
+use wire::base::endpoint::Endpoint;
+use wire::base::error::{Error, Result, shown};
+use wire::base::fork::ForkCell;
+use wire::base::url::redacted;
+use wire::call::operation::OnError;
+use wire::memory::stand_in::StandIn;
+use wire::metrics;
+use wire::reactor::partings;
+use wire::session::Session;
 
 /// The environment variable that is asked when no URL is given.
 pub const URL_VARIABLE: &str = "QUOTALOCK_URL";
@@ -110,6 +111,8 @@ impl fmt::Debug for Options {
 #[derive(Clone)]
 pub struct Client {
     pub(crate) session: Arc<Session>,
+    /// The permits that its limiters took ahead, in each process its own.
+    pub(crate) purses: Arc<ForkCell<Purses>>,
     /// Who reports what it decides, if somebody does.
     pub(crate) reporter: Option<Arc<Reporter>>,
 }
@@ -164,7 +167,8 @@ impl Client {
         }
         let session = Arc::new(session);
         let reports = options.report && !session.endpoint.is_memory();
-        Ok(Client { reporter: reports.then(|| Arc::new(Reporter::new(&session))), session })
+        let reporter = reports.then(|| Arc::new(Reporter::new(&session)));
+        Ok(Client { session, purses: Arc::default(), reporter })
     }
 
     /// Whether it keeps everything in this process.

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::call::answer::Answer;
 use crate::client::Client;
 use crate::limiter;
 use crate::limiter::purse::Leftover;
 use crate::lock::{self, HeldLock};
-use crate::op::Op;
-use crate::redis::batch;
-use crate::session::Session;
-use crate::session::exchange::Exchange;
+use wire::call::answer::Answer;
+use wire::op::Op;
+use wire::redis::batch;
+use wire::session::Session;
+use wire::session::exchange::Exchange;
 
 impl Client {
     /// Closes the client. Locks and permits that are held through it are released, permits that a limiter took ahead ([`LimiterOptions::prefetch`](crate::LimiterOptions)) given back, and who waits for one ends with `closed` and
@@ -56,8 +56,8 @@ impl Closing {
         held.iter().for_each(|held| held.lose());
         // Those who wait on the process' thread leave while it still has its connection.
         engine.into_iter().for_each(|engine| engine.hang_up());
-        let unspent = session.as_ref().zip(engine);
-        let unspent = unspent.map(|(session, engine)| engine.purses.give_up(session.steady_time())).unwrap_or_default();
+        let purses = session.as_ref().zip(client.purses.get());
+        let unspent = purses.map(|(session, purses)| purses.give_up(session.steady_time())).unwrap_or_default();
         let report = session.as_ref().and(client.reporter.as_ref()).and_then(|reporter| reporter.take_report());
         Closing { session, held, unspent, report }
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
 use crate::limiter::policy::MAX_PERIOD;
+use wire::base::error::{Error, Result};
 
 /// A cost, an amount or a limit given as a signed number; `what` names it in the message.
 ///

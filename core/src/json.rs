@@ -1,6 +1,6 @@
 //! JSON that every language can read back.
 
-use crate::base::error::{Error, Result};
+use wire::base::error::{Error, Result};
 
 /// The most arrays and objects within each other: PHP reads no more unless it is told to, and Python's and JavaScript's own
 /// stacks end at some depth.
@@ -57,7 +57,7 @@ fn unit_is_low(rest: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::Code;
+    use wire::base::error::Code;
 
     fn is_read(text: &str) -> bool {
         match check_json(text.as_bytes()) {

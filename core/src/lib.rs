@@ -15,22 +15,15 @@
 //!
 //! Durations are microseconds. ARCHITECTURE.md says where everything is.
 
-mod base;
 mod cache;
-mod call;
 mod catalog;
 mod client;
 mod closing;
-mod connection;
 mod http;
 mod json;
+mod key;
 mod limiter;
 mod lock;
-mod memory;
-mod op;
-mod reactor;
-mod redis;
-mod session;
 mod stock;
 
 pub mod convert;
@@ -40,21 +33,14 @@ pub mod places;
 pub mod reports;
 pub mod stored;
 pub mod testing;
+#[cfg(test)]
+mod tests;
 
-pub use base::credentials::PasswordProvider;
-pub use base::decision::{CombinedDecision, Decision, RuleDecision, RuleDecisions, Source};
-pub use base::error::{Cause, Code, Error, Result};
-pub use base::fork::{ForkCell, generation};
-pub use base::key::MAX_KEY_BYTES;
-pub use base::shared::SharedBy;
-pub use base::url::redacted;
 pub use cache::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use cache::{
     Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,
     MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
-pub use call::answer::{Answer, AnswerValue};
-pub use call::operation::OnError;
 pub use catalog::scripts;
 pub use client::{
     Client, DEFAULT_DENY_CACHE_MAX, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, DEFAULT_TIMEOUT, DEFAULT_URL,
@@ -62,7 +48,9 @@ pub use client::{
 };
 pub use http::{DEFAULT_IPV6_PREFIX, HeaderOptions, HeaderSyntax, Problem, client_address};
 pub use json::{MAX_JSON_DEPTH, check_json};
+pub use key::MAX_KEY_BYTES;
 pub use limiter::algorithm::{ALL as ALGORITHMS, Algorithm};
+pub use limiter::decision::{CombinedDecision, Decision, RuleDecision, RuleDecisions};
 pub use limiter::denials::{
     DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache,
     deny_cache_file, prepare_deny_cache,
@@ -78,10 +66,18 @@ pub use lock::{
     Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState,
     LossListener, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
 };
-pub use op::Op;
 pub use stock::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,
     MAX_PAGE, MAX_PRIZE_BYTES, MAX_PRIZES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, MAX_QUANTITY, MAX_RESERVATIONS,
     MAX_STOCK_RETENTION, MAX_STOCKS, MIN_HOLD, MIN_LEDGER_CAP, MIN_STOCK_RETENTION, Opening, SETTLED_MEMORY, Stock,
     StockOptions, StockPage, StockPhase, StockReservation, StockStatus, TakeOutcome, Taken, TakenAll,
 };
+pub use wire::base::credentials::PasswordProvider;
+pub use wire::base::error::{Cause, Code, Error, Result};
+pub use wire::base::fork::{ForkCell, generation};
+pub use wire::base::shared::SharedBy;
+pub use wire::base::source::Source;
+pub use wire::base::url::redacted;
+pub use wire::call::answer::{Answer, AnswerValue};
+pub use wire::call::operation::OnError;
+pub use wire::op::Op;

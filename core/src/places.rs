@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::base::endpoint::server::SentinelPrimary;
-use crate::base::endpoint::{Address, Endpoint, Seeds, Server};
-use crate::base::error::{Code, Error, Result};
-use crate::call::refusal;
+use wire::base::endpoint::server::SentinelPrimary;
+use wire::base::endpoint::{Address, Endpoint, Seeds, Server};
+use wire::base::error::{Code, Error, Result};
+use wire::call::refusal;
 
 /// What a URL names.
 #[derive(Clone, Debug)]
@@ -194,7 +194,7 @@ impl ClusterSeeds {
 
 /// The slot of a key, of the 16,384 that a cluster has.
 pub fn slot_of(key: &[u8]) -> u16 {
-    crate::session::cluster::slot::slot_of(key)
+    wire::session::cluster::slot::slot_of(key)
 }
 
 #[cfg(test)]

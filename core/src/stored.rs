@@ -3,8 +3,8 @@
 //!
 //! A call of a feature answers the same; this needs no policy, and no call for each key.
 
-pub use crate::base::key::{KeyKind, KeyName};
 pub use crate::cache::single_flight::{EntryKind, HEADER as ENTRY_HEADER, StoredEntry};
+pub use crate::key::{KeyKind, KeyName};
 pub use crate::limiter::{StoredHold, StoredLimiter};
 pub use crate::lock::lease_table::{StoredLock, StoredWaiter};
 pub use crate::stock::StoredStock;

@@ -5,18 +5,19 @@ pub mod lease;
 pub mod reports;
 pub mod single_flight;
 pub mod stock;
-pub mod wire;
 
 use std::slice;
 
-use crate::base::decision::Decision;
-use crate::base::error::shown;
-use crate::call::prelude::*;
-use crate::call::script::NamedScript;
-use crate::call::space::Planted;
 use crate::client::Client;
+use crate::limiter::decision::Decision;
 use crate::limiter::{Limiter, Unsettled};
-use crate::op::Op;
+use ::wire::base::error::shown;
+use ::wire::call::prelude::*;
+use ::wire::call::script::NamedScript;
+use ::wire::call::space::Planted;
+use ::wire::op::Op;
+
+pub use ::wire::testing as wire;
 
 /// In 1973: what is earlier is a time of today in another unit.
 const EARLIEST: u64 = 100_000_000_000_000;
@@ -80,12 +81,12 @@ impl TestValueKind {
 /// Replaces what stands at a raw Redis key.
 pub fn put(client: &Client, redis_key: &[u8], kind: TestValueKind, value: &[u8]) -> Op<bool> {
     let put = Put { key: redis_key.to_vec(), shown: quoted(redis_key), kind, value: value.to_vec() };
-    Op::new(client, Box::new(put), None)
+    Op::new(&client.session, Box::new(put), None)
 }
 
 /// Reads what stands at a raw Redis key; none if there is no key. The value of one that is no string is shown as empty.
 pub fn get(client: &Client, redis_key: &[u8]) -> Op<Option<Stored>> {
-    Op::new(client, Box::new(Get { key: redis_key.to_vec(), shown: quoted(redis_key) }), None)
+    Op::new(&client.session, Box::new(Get { key: redis_key.to_vec(), shown: quoted(redis_key) }), None)
 }
 
 /// As [`Limiter::reserve`](crate::Limiter::reserve), under an id of the test's instead of a random one.

@@ -23,7 +23,7 @@ RULES = DEPLOY / "prometheus/alerts.yml"
 GUIDE = ROOT / "docs/guide/alerts.md"
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana/quotalock.json").read_text())
 # Where the names stand of what is counted: in applications, and, without their beginning, by `quotalock serve`.
-COUNTED = ROOT / "core/src/metrics/snapshot.rs"
+COUNTED = ROOT / "wire/src/metrics/snapshot.rs"
 SEEN = ROOT / "cli/src/serve/metrics.rs"
 ALERTS = re.findall(r"^      - alert: (\w+)$", RULES.read_text(), re.MULTILINE)
 BLOCK = re.compile(r"^```console\n\$ quotalock (.*)\n((?:.*\n)*?)```$", re.MULTILINE)

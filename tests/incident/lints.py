@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # The houses of tools/imports.py.
 SOURCES = (
+    "wire/src",
     "core/src",
     "cli/src",
     "bindings-php/src",

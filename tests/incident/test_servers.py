@@ -30,7 +30,8 @@ def test_scripts_call_the_commands_that_are_listed() -> None:
 
 
 def test_clients_send_the_commands_that_are_listed() -> None:
-    code = "".join(path.read_text() for path in (ROOT / "core" / "src").rglob("*.rs") if "tests" not in path.stem)
+    sources = [path for crate in ("wire", "core") for path in (ROOT / crate / "src").rglob("*.rs")]
+    code = "".join(path.read_text() for path in sources if "tests" not in path.stem)
     # A name in capitals, as bytes, is a command; behind another, a part of that one.
     sent = re.findall(r"(?<!\", )\bb\"([A-Z]{4,})\"", code)
     assert set(sent) == listed("Clients send")

@@ -23,8 +23,8 @@ def test_no_name_is_shared(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "line", "name"),
     [
-        ("core/src/base/key.rs", "pub(crate) struct Limiter;", "Limiter"),
-        ("core/src/call/hint.rs", "type Policy = u8;", "Policy"),
+        ("core/src/key.rs", "pub(crate) struct Limiter;", "Limiter"),
+        ("wire/src/call/hint.rs", "type Engine = u8;", "Engine"),
         ("cli/src/words.rs", "enum ScanPage {}", "ScanPage"),
         ("bindings-php/src/exception.rs", "pub(super) trait LoadResult {}", "LoadResult"),
         ("bindings-python/src/exception.rs", "struct Client<'a>(&'a str);", "Client"),
@@ -44,6 +44,6 @@ def test_a_shared_name_is_found_with_its_places(copy: Path, file: str, line: str
 
 def test_what_is_for_tests_only_does_not_count(copy: Path) -> None:
     """A test may call its types as it likes."""
-    path = copy / "core/src/base/key.rs"
+    path = copy / "core/src/key.rs"
     path.write_text(f"{path.read_text()}\n#[cfg(test)]\nmod more {{\nstruct Limiter;\n}}\n")
     assert lint("type_names.py", copy).returncode == 0

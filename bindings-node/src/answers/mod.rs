@@ -109,7 +109,7 @@ impl Answers {
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
-                let decision = error.decision().cloned();
+                let decision = error.cause::<Decision>().cloned();
                 self.value(Kind::Failure, Value::Failure(error));
                 return decision.map_or(Ok(()), |decision| self.decision(&decision));
             }

@@ -6,13 +6,13 @@ use std::time::Instant;
 use super::Got;
 use super::lookup::{Lookup, LookupStep};
 use super::queue;
-use crate::base::error::Result;
-use crate::call::sink::Sink;
-use crate::connection::deadline::sleep_until;
-use crate::op::typed;
-use crate::reactor::{completion, thread};
-use crate::redis::blocking;
-use crate::redis::hint_wait::HintWait;
+use wire::base::error::Result;
+use wire::call::sink::Sink;
+use wire::connection::deadline::sleep_until;
+use wire::op::typed;
+use wire::reactor::{completion, thread};
+use wire::redis::blocking;
+use wire::redis::hint_wait::HintWait;
 
 /// Asks, and waits on this thread.
 pub(super) fn get(mut lookup: Lookup, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {

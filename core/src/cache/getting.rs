@@ -10,12 +10,12 @@ use super::options::WhenAway;
 use super::queue;
 use super::target::CacheSpec;
 use super::{Got, blocking};
-use crate::base::error::{Code, Error, Result};
 use crate::cache::single_flight::{Look, Looked};
-use crate::call::answer::Answer;
-use crate::call::sink::Sink;
-use crate::op::{Op, typed};
-use crate::reactor::{Cleanup, completion};
+use wire::base::error::{Code, Error, Result};
+use wire::call::answer::Answer;
+use wire::call::sink::Sink;
+use wire::op::{Op, typed};
+use wire::reactor::{Cleanup, completion};
 
 /// A described `get`, or the beginning of a run. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]
@@ -52,7 +52,7 @@ impl Getting {
     /// The first question, for drivers that make calls themselves; [`after`](Getting::after) reads its answer.
     pub fn ask(&mut self) -> Op<Answer> {
         let look = self.lookup.ask();
-        Op::of(&self.lookup.target.spec.session, Box::new(look))
+        Op::new(&self.lookup.target.spec.session, Box::new(look), None)
     }
 
     /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
@@ -68,7 +68,7 @@ impl Getting {
     }
 
     /// Hands it to the process' thread; its answer, a [`Got`], comes to `sink` under this number.
-    /// [`driver::cancel`](crate::driver::cancel) takes it back.
+    /// [`driver::cancel`](wire::driver::cancel) takes it back.
     pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
         queue::enter(self.lookup, id, sink);
     }
@@ -144,7 +144,7 @@ impl GettingMany {
             load_when_away: self.spec.when_away == WhenAway::Load,
             ..Look::only(entries, shown, self.spec.feature())
         };
-        Op::of(&self.spec.session, Box::new(look))
+        Op::new(&self.spec.session, Box::new(look), None)
     }
 
     /// Reads the answer to [`ask`](GettingMany::ask): one part for each key, in their order.

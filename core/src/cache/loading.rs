@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::getting::{Getting, GettingMany, Part};
 use super::ticket::{self, Ticket};
 use super::{Got, Value};
-use crate::base::error::{Error, Result};
-use crate::base::fork::generation;
-use crate::op::{self, Op};
+use wire::base::error::{Error, Result};
+use wire::base::fork::generation;
+use wire::op::{self, Op};
 
 /// What the caller of a [`Loading`] does next.
 #[derive(Debug)]
@@ -258,8 +258,8 @@ mod tests {
 
     use super::super::{Cache, CacheOptions, MAX_VALUE_BYTES};
     use super::*;
-    use crate::base::error::Code;
     use crate::client::{Client, Options};
+    use wire::base::error::Code;
 
     fn cache(client: &Client, error_ttl: u64) -> Cache {
         client.cache("home", CacheOptions { error_ttl, ..CacheOptions::default() }).unwrap()

@@ -8,17 +8,17 @@ use super::Got;
 use super::options::{DEFAULT_WAIT_AFTER_LEASE, WhenAway};
 use super::target::{CacheSpec, EntryTarget};
 use super::ticket::Ticket;
-use crate::base::error::{Code, Error, Result};
-use crate::base::fork::generation;
 use crate::cache::single_flight::{Look, Looked};
-use crate::call::answer::Answer;
-use crate::call::hint::AttemptId;
-use crate::call::operation::odd_reply;
-use crate::connection::subscription::HintChannel;
 use crate::limiter::policy::MAX_PERIOD;
-use crate::metrics::LoadResult;
-use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
-use crate::session::exchange::Exchange;
+use wire::base::error::{Code, Error, Result};
+use wire::base::fork::generation;
+use wire::call::answer::Answer;
+use wire::call::hint::AttemptId;
+use wire::call::operation::odd_reply;
+use wire::connection::subscription::HintChannel;
+use wire::metrics::LoadResult;
+use wire::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
+use wire::session::exchange::Exchange;
 
 /// What follows from an answer.
 pub(crate) enum LookupStep {

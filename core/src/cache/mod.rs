@@ -14,13 +14,13 @@ mod ticket;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::error::{Error, Result};
-use crate::base::key;
 use crate::cache::single_flight::{Look, Seen};
-use crate::call::hint::AttemptId;
 use crate::client::Client;
-use crate::metrics::{LoadCounters, LoadKind};
-use crate::op::Op;
+use crate::key;
+use wire::base::error::{Error, Result};
+use wire::call::hint::AttemptId;
+use wire::metrics::{LoadCounters, LoadKind};
+use wire::op::Op;
 
 pub use getting::{Getting, GettingMany, Part};
 pub use loading::{LoadCall, LoadStep, Loading};
@@ -71,7 +71,7 @@ fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u
     key::check_cache_name(name)?;
     let session = client.session.clone();
     Ok(CacheSpec {
-        shown: format!("{} \"{}\"", kind.as_str(), crate::base::error::shown(name.as_bytes())),
+        shown: format!("{} \"{}\"", kind.as_str(), wire::base::error::shown(name.as_bytes())),
         stem: key::stem(&session.prefix, kind.as_str(), name, None),
         wake_prefix: key::wake_prefix(&session.prefix),
         session,
@@ -114,7 +114,7 @@ impl Cache {
         let mut sorted = keys.to_vec();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            let key = crate::base::error::shown(twice[0]);
+            let key = wire::base::error::shown(twice[0]);
             return Err(Error::invalid(format!("key \"{key}\" is given twice: give each once")));
         }
         GettingMany::new(self.spec.clone(), keys, wait.into())
@@ -130,7 +130,7 @@ impl Cache {
             value_only: true,
             ..Look::only([target.keys.clone()].into(), target.shown.clone(), target.spec.feature())
         };
-        Ok(Op::of(&self.spec.session, Box::new(look)))
+        Ok(Op::new(&self.spec.session, Box::new(look), None))
     }
 
     /// Describes the storing of a value that the caller has already (none: there is no such thing). It is newer than whatever
@@ -142,7 +142,7 @@ impl Cache {
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let target = self.spec.target(key)?;
         Ok(match target.fill(AttemptId::default(), None, value)? {
-            Some(fill) => Op::of(&self.spec.session, Box::new(fill)),
+            Some(fill) => Op::new(&self.spec.session, Box::new(fill), None),
             None => target.invalidate(),
         })
     }

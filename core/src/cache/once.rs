@@ -7,12 +7,12 @@ use super::getting::Getting;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::spec_of;
 use super::target::CacheSpec;
-use crate::base::error::Result;
-use crate::base::random;
 use crate::cache::single_flight::{Claim, Claimed};
 use crate::client::Client;
-use crate::metrics::LoadKind;
-use crate::op::Op;
+use wire::base::error::Result;
+use wire::base::random;
+use wire::metrics::LoadKind;
+use wire::op::Op;
 
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl Once {
             shown: target.shown.clone(),
             counters: self.spec.counters,
         };
-        Ok(Op::of(&self.spec.session, Box::new(claim)))
+        Ok(Op::new(&self.spec.session, Box::new(claim), None))
     }
 
     /// Describes the forgetting of an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::base::error::{Error, Result, span};
 use crate::cache::single_flight::{MAX_FRESH, MAX_LEASE};
+use wire::base::error::{Error, Result, span};
 
 /// The default of how long a loader has the lease, in microseconds: 10 s.
 pub const DEFAULT_CACHE_LEASE: u64 = 10_000_000;
@@ -45,7 +45,7 @@ impl WhenAway {
             "raise" => Ok(WhenAway::Raise),
             "load" => Ok(WhenAway::Load),
             other => {
-                let other = crate::base::error::shown(other.as_bytes());
+                let other = wire::base::error::shown(other.as_bytes());
                 Err(Error::invalid(format!("when_away \"{other}\" is unknown: use raise or load")))
             }
         }

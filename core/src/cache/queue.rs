@@ -7,12 +7,12 @@ use std::time::Instant;
 
 use super::Got;
 use super::lookup::{Lookup, LookupStep};
-use crate::base::error::{Code, Error, Result};
-use crate::call::answer::Answer;
-use crate::call::hint::Channel;
-use crate::call::sink::{Sink, Tag};
-use crate::connection::subscription::HintChannel;
-use crate::reactor::{Action, Guest, Need, WaitStage, Work, thread};
+use wire::base::error::{Code, Error, Result};
+use wire::call::answer::Answer;
+use wire::call::hint::Channel;
+use wire::call::sink::{Sink, Tag};
+use wire::connection::subscription::HintChannel;
+use wire::reactor::{Action, Guest, Need, WaitStage, Work, thread};
 
 struct QueuedLookup {
     lookup: Lookup,

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::options::{WhenAway, check_value};
-use crate::base::error::{Code, Error, Result, shown, span, within};
-use crate::base::key;
-use crate::base::random;
 use crate::cache::single_flight::{Fail, Fill, Invalidate, Keys, MAX_LUCK, topic};
-use crate::call::hint::{AttemptId, Channel};
-use crate::metrics::{Feature, LoadCounters, LoadKind};
-use crate::op::Op;
-use crate::reactor::Cleanup;
-use crate::session::Session;
+use crate::key;
+use wire::base::error::{Code, Error, Result, shown, span, within};
+use wire::base::random;
+use wire::call::hint::{AttemptId, Channel};
+use wire::metrics::{Feature, LoadCounters, LoadKind};
+use wire::op::Op;
+use wire::reactor::Cleanup;
+use wire::session::Session;
 
 /// What all entries of a cache, or of a `once`, have in common. Durations are microseconds.
 pub(crate) struct CacheSpec {
@@ -122,7 +122,7 @@ impl EntryTarget {
             shown,
             feature: self.spec.feature(),
         };
-        Op::of(&self.spec.session, Box::new(invalidate))
+        Op::new(&self.spec.session, Box::new(invalidate), None)
     }
 
     /// Ends the lease of an id, if it has it.

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::options::WhenAway;
 use super::target::EntryTarget;
-use crate::base::fork::generation;
 use crate::cache::single_flight::{Fail, Seen};
-use crate::call::hint::AttemptId;
-use crate::call::prelude::*;
-use crate::op::{self, Op};
-use crate::reactor::Cleanup;
+use wire::base::fork::generation;
+use wire::call::hint::AttemptId;
+use wire::call::prelude::*;
+use wire::op::{self, Op};
+use wire::reactor::Cleanup;
 
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;
@@ -75,7 +75,9 @@ impl Ticket {
     pub fn fill(&self, value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let TicketState { target, id, token, .. } = &*self.open;
         Ok(match target.fill(*id, Some(*token), value)? {
-            Some(fill) => Op::of(&target.spec.session, Box::new(ClosingTicket { call: fill, open: self.open.clone() })),
+            Some(fill) => {
+                Op::new(&target.spec.session, Box::new(ClosingTicket { call: fill, open: self.open.clone() }), None)
+            }
             None => self.fail(None),
         })
     }
@@ -88,7 +90,7 @@ impl Ticket {
         let cut = (0..=text.len().min(MAX_ERROR_BYTES)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let pause = if error.is_some() { target.spec.error_ttl } else { 0 };
         let fail = Fail { is_known: *token == 0, ..target.fail(*id, pause, text[..cut].to_owned()) };
-        Op::of(&target.spec.session, Box::new(ClosingTicket { call: fail, open: self.open.clone() }))
+        Op::new(&target.spec.session, Box::new(ClosingTicket { call: fail, open: self.open.clone() }), None)
     }
 }
 

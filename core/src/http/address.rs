@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::base::error::{Error, Result, shown};
+use wire::base::error::{Error, Result, shown};
 
 /// How many leading bits of an IPv6 address stand for a client, unless another number is asked for.
 pub const DEFAULT_IPV6_PREFIX: u64 = 64;

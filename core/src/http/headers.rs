@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{HttpDecisions, is_blocked, name_of, seconds};
-use crate::base::decision::{CombinedDecision, Decision};
-use crate::base::error::{Error, Result, shown};
+use crate::limiter::decision::{CombinedDecision, Decision};
+use wire::base::error::{Error, Result, shown};
 
 /// The largest integer of a structured field (RFC 9651).
 const MOST: u64 = 999_999_999_999_999;

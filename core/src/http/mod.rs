@@ -8,9 +8,10 @@ pub use address::{DEFAULT_IPV6_PREFIX, client_address};
 pub use headers::{HeaderOptions, HeaderSyntax};
 pub use problem::Problem;
 
-use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
 use crate::limiter::algorithm::Algorithm;
+use crate::limiter::decision::{CombinedDecision, Decision, RuleDecision};
 use crate::limiter::policy::Rule;
+use wire::base::source::Source;
 
 /// One or several decisions about one request.
 #[derive(Clone, Copy)]

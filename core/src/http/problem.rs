@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::{HttpDecisions, is_blocked, name_of};
-use crate::base::decision::{CombinedDecision, Decision, RuleDecision, Source};
-use crate::base::error::{Error, Result};
+use crate::limiter::decision::{CombinedDecision, Decision, RuleDecision};
+use wire::base::error::{Error, Result};
+use wire::base::source::Source;
 
 /// Where the types of problems are registered.
 macro_rules! registered {

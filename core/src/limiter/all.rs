@@ -8,10 +8,11 @@ use super::request_memory::{Expected, RequestMemory};
 use super::script::{Scripts, of_several};
 use super::spec::{LimiterSpec, described};
 use super::state::KeyState;
-use crate::base::decision::{CombinedDecision, Decision, Source};
-use crate::call::known::Lesson;
-use crate::call::prelude::*;
+use crate::limiter::decision::{CombinedDecision, Decision};
 use crate::limiter::denials::Frees;
+use wire::base::source::Source;
+use wire::call::known::Lesson;
+use wire::call::prelude::*;
 
 /// One of the charges.
 pub(super) struct CombinedCharge {

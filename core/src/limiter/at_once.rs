@@ -5,15 +5,16 @@ use std::sync::atomic::Ordering;
 use super::call::{LimiterCall, Verb};
 use super::prefetch::KNOWN;
 use super::{Limiter, check_cost};
-use crate::base::decision::{Decision, Source};
-use crate::base::error::{Error, Result};
-use crate::base::key;
-use crate::call::operation::Operation;
+use crate::key;
+use crate::limiter::decision::Decision;
 use crate::limiter::denials;
 use crate::limiter::policy::Rule;
-use crate::memory::store::ValueAccess;
-use crate::op::{Op, Unsure};
-use crate::session::exchange::Exchange;
+use wire::base::error::{Error, Result};
+use wire::base::source::Source;
+use wire::call::operation::Operation;
+use wire::memory::store::ValueAccess;
+use wire::op::{Op, Unsure};
+use wire::session::exchange::Exchange;
 
 /// Whether a limiter on Redis may be [answered at once](Limiter::consume_at_once): a look that costs next to nothing.
 pub fn may_know() -> bool {

@@ -10,12 +10,13 @@ use super::request_memory::{Expected, RequestMemory};
 use super::script::Transition;
 use super::spec::{LimiterSpec, described};
 use super::state::KeyState;
-use crate::base::decision::{Decision, Source};
-use crate::base::error::shown;
-use crate::call::known::Lesson;
-use crate::call::prelude::*;
-use crate::call::resp;
+use crate::limiter::decision::Decision;
 use crate::limiter::denials::Frees;
+use wire::base::error::shown;
+use wire::base::source::Source;
+use wire::call::known::Lesson;
+use wire::call::prelude::*;
+use wire::call::resp;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {

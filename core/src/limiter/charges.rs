@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::all::CombinedCall;
 use super::{Limiter, check_amount};
-use crate::base::decision::CombinedDecision;
-use crate::base::error::{Error, Result, shown};
 use crate::client::Client;
-use crate::op::Op;
+use crate::limiter::decision::CombinedDecision;
+use wire::base::error::{Error, Result, shown};
+use wire::op::Op;
 
 /// The most charges in one [`Client::consume_all`].
 pub const MAX_CHARGES: usize = 100;
@@ -66,7 +66,7 @@ impl Client {
         // Remembered under the first key of the alphabet: the same charges in another order are the same request.
         let first = charges.iter().zip(&parts).min_by_key(|(_, (_, key, _))| key).map_or(first, |(charge, _)| charge);
         let memory = request_id.map(|id| first.limiter.memory(first.key, "consume_all", id)).transpose()?;
-        Ok(Op::new(self, Box::new(CombinedCall::new(parts, memory, recalls)), None))
+        Ok(Op::new(&self.session, Box::new(CombinedCall::new(parts, memory, recalls)), None))
     }
 }
 

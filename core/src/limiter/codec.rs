@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 use super::holds::{HoldLayout, Holds};
-use crate::call::lua::EXACT;
 use crate::limiter::algorithm::log::{ENTRY, Entries, Log, WRAP};
 use crate::limiter::algorithm::{Algorithm, Definition, End, Logged, StoredRule, Words};
 use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, Policy, Rate, Rule};
+use wire::call::lua::EXACT;
 
 pub(super) const MAGIC: &[u8] = b"QL\x02";
 pub(super) const BLOCK: u8 = 0;

@@ -11,18 +11,18 @@ use std::borrow::Cow;
 use super::all::CombinedCall;
 use super::call::{LimiterCall, Verb};
 use super::spec::LimiterSpec;
-use crate::base::decision::{CombinedDecision, Decision};
-use crate::base::error::{Code, Error, Result};
-use crate::base::key;
-use crate::call::answer::Answer;
+use crate::key;
+use crate::limiter::decision::{CombinedDecision, Decision};
 use crate::reports::Whose;
+use wire::base::error::{Code, Error, Result};
+use wire::call::answer::Answer;
 
 impl LimiterSpec {
     /// A call about this key, which is only asked for where it is needed, was decided so, or could not be.
     #[inline]
     pub fn decided<'k>(&self, key: impl Fn() -> Cow<'k, [u8]>, decided: std::result::Result<&Decision, &Error>) {
         match decided {
-            Ok(decision) => self.counters.count(decision),
+            Ok(decision) => self.counters.count(decision.outcome(), decision.source, decision.healed),
             // What was asked wrongly is no decision.
             Err(error) if error.code() == Code::InvalidArgument => return,
             Err(_) => self.counters.count_error(self.asks),

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use super::Limiter;
 use super::spec::LimiterSpec;
-use crate::base::clock::boot_micros;
-use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
-use crate::base::key;
+use crate::key;
+use crate::limiter::decision::{Decision, RuleDecision, RuleDecisions};
 use crate::limiter::denials::{self, Denial, DenialPlace, DenialVersion, Frees, MOST_RULES, RuleNumbers, Shelf};
 use crate::limiter::policy::{Policy, Rule};
-use crate::session::Session;
+use wire::base::clock::boot_micros;
+use wire::base::source::Source;
+use wire::session::Session;
 
 /// Where denials of such a limiter are remembered.
 pub(super) fn shelf(session: &Session, server: &str, stem: &[u8], policy: &Policy) -> Option<Shelf> {

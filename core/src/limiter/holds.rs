@@ -5,9 +5,9 @@
 //! says what becomes of it, and a bit for each rule that counts it still; and for each bucket 16: when it will have filled it
 //! again.
 
-use crate::call::lua::EXACT;
 use crate::limiter::algorithm::{Filled, RefundedCharge};
 use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD};
+use wire::call::lua::EXACT;
 
 /// How many bytes name a reservation.
 pub(super) const ID_SIZE: usize = 16;
@@ -37,13 +37,13 @@ impl Unsettled {
     ///
     /// # Errors
     /// `invalid_argument` for another word.
-    pub fn parse(text: &str) -> crate::base::error::Result<Unsettled> {
+    pub fn parse(text: &str) -> wire::base::error::Result<Unsettled> {
         match text {
             "spent" => Ok(Unsettled::Spent),
             "returned" => Ok(Unsettled::Returned),
-            other => Err(crate::base::error::Error::invalid(format!(
+            other => Err(wire::base::error::Error::invalid(format!(
                 "unsettled \"{}\" is unknown: use spent or returned",
-                crate::base::error::shown(other.as_bytes())
+                wire::base::error::shown(other.as_bytes())
             ))),
         }
     }

@@ -5,11 +5,12 @@
 use super::codec::put_numbers;
 use super::spec::{LimiterSpec, rule_decision};
 use super::state::milliseconds;
-use crate::base::decision::{Decision, Source};
-use crate::call::lua::EXACT;
 use crate::limiter::algorithm::{Moment, Words};
+use crate::limiter::decision::Decision;
 use crate::limiter::policy::{Policy, Rule};
-use crate::memory::store::InPlace;
+use wire::base::source::Source;
+use wire::call::lua::EXACT;
+use wire::memory::store::InPlace;
 
 /// The most rules that are decided so.
 const MOST_IN_PLACE: usize = 4;

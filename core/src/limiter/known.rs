@@ -4,9 +4,9 @@
 //! its last one. Where nothing is known, as in `memory://`, all of this is what the state says.
 
 use super::state::KeyState;
-use crate::call::known::{KnownUse, RuleName};
-use crate::call::space::Space;
 use crate::limiter::policy::Rule;
+use wire::call::known::{KnownUse, RuleName};
+use wire::call::space::Space;
 
 /// What distinguishes a rule from others.
 pub(super) fn rule_name(rule: &Rule) -> RuleName {

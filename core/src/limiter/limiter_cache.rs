@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::error::{Result, shown};
-use crate::base::fork::ForkCell;
 use crate::client::Client;
 use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
+use wire::base::error::{Result, shown};
+use wire::base::fork::ForkCell;
 
 /// More limiters than a program has: one that makes them of what its users send must not fill the memory.
 const KEPT: usize = 1_024;
@@ -112,8 +112,8 @@ impl LimiterCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::error::Code;
     use crate::client::Options;
+    use wire::base::error::Code;
 
     fn cache() -> LimiterCache {
         LimiterCache::new(Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap())

@@ -7,6 +7,7 @@ mod call;
 mod charges;
 mod codec;
 mod decided;
+pub(crate) mod decision;
 pub(crate) mod denials;
 mod denied;
 mod holds;
@@ -21,6 +22,7 @@ pub(crate) mod purse;
 mod replay;
 mod request_memory;
 mod reservation;
+mod rule_decisions;
 mod script;
 mod spec;
 mod state;
@@ -30,15 +32,10 @@ mod twin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::base::decision::{Decision, Source};
-use crate::base::error::{Error, Result, shown, span};
-use crate::base::key;
-use crate::call::answer::AnswerValue;
-use crate::call::resp;
 use crate::client::Client;
+use crate::key;
+use crate::limiter::decision::Decision;
 use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, Policy};
-use crate::metrics::DecisionCounters;
-use crate::op::Op;
 pub use at_once::may_know;
 use call::{LimiterCall, Verb};
 pub use charges::{Charge, MAX_CHARGES};
@@ -54,6 +51,12 @@ use script::Scripts;
 pub(crate) use script::scripts;
 use spec::LimiterSpec;
 pub use stored::{StoredHold, StoredLimiter};
+use wire::base::error::{Error, Result, shown, span};
+use wire::base::source::Source;
+use wire::call::answer::AnswerValue;
+use wire::call::resp;
+use wire::metrics::DecisionCounters;
+use wire::op::Op;
 
 /// The largest cost of a call, 2^52.
 pub const MAX_COST: u64 = MAX_LIMIT;
@@ -339,7 +342,7 @@ impl Limiter {
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         key::check_key(key)?;
-        Ok(Op::new(&self.client, Box::new(self.operation(verb, key, amount, memory)), wait))
+        Ok(Op::new(&self.client.session, Box::new(self.operation(verb, key, amount, memory)), wait))
     }
 
     /// What a call about this key, which was checked, asks.
@@ -350,7 +353,7 @@ impl Limiter {
             Verb::Refund | Verb::Block | Verb::Reset => true,
             _ => false,
         };
-        let prefetch = is_prefetched.then(|| PrefetchCall::new(&self.client.session));
+        let prefetch = is_prefetched.then(|| PrefetchCall::new(&self.client));
         LimiterCall { spec: self.spec.clone(), verb, key: redis_key, amount, memory, recall, prefetch }
     }
 

@@ -16,11 +16,11 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::base::append_list::AppendList;
-use crate::base::error::shown;
-use crate::base::fork::ForkCell;
-use crate::base::hash::half;
 use crate::limiter::policy::Policy;
+use wire::base::append_list::AppendList;
+use wire::base::error::shown;
+use wire::base::fork::ForkCell;
+use wire::base::hash::half;
 
 const MOST_NAMES: usize = 16_384;
 const MOST_POLICIES: usize = 8;

@@ -5,10 +5,10 @@ mod grammar;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::base::error::{Code, Error, Result};
 use crate::limiter::algorithm::Algorithm;
 pub(crate) use crate::limiter::algorithm::Rate;
 pub use crate::limiter::algorithm::{MAX_LIMIT, MAX_PERIOD, MIN_PERIOD, Rule};
+use wire::base::error::{Code, Error, Result};
 
 /// The most rules in one policy.
 pub const MAX_RULES: usize = 10;

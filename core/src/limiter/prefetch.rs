@@ -3,8 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::limiter::purse::Taking;
-use crate::session::Session;
+use wire::base::fork::ForkCell;
+use wire::session::Session;
+
+use crate::client::Client;
+use crate::limiter::purse::{Purses, Taking};
 
 /// How much this process knows that may answer in place of Redis: who knows something adds one, and takes it away.
 pub(crate) static KNOWN: AtomicUsize = AtomicUsize::new(0);
@@ -34,6 +37,7 @@ impl Drop for Prefetch {
 /// What a call about a key has to do with the permits that its process holds.
 pub(super) struct PrefetchCall {
     pub session: Arc<Session>,
+    purses: Arc<ForkCell<Purses>>,
     at: Mutex<PrefetchProgress>,
 }
 
@@ -47,8 +51,18 @@ pub(super) struct PrefetchProgress {
 }
 
 impl PrefetchCall {
-    pub fn new(session: &Arc<Session>) -> PrefetchCall {
-        PrefetchCall { session: session.clone(), at: Mutex::default() }
+    pub fn new(client: &Client) -> PrefetchCall {
+        PrefetchCall { session: client.session.clone(), purses: client.purses.clone(), at: Mutex::default() }
+    }
+
+    /// The permits that its client has in this process.
+    pub fn purses(&self) -> &Purses {
+        self.purses.get_or_init(Purses::default)
+    }
+
+    /// As [`purses`](PrefetchCall::purses), if its client ever had any in this process.
+    pub fn purses_if_made(&self) -> Option<&Purses> {
+        self.purses.get()
     }
 
     pub fn progress(&self) -> MutexGuard<'_, PrefetchProgress> {

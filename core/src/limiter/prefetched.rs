@@ -9,14 +9,15 @@ use std::time::Duration;
 use super::Limiter;
 use super::call::{LimiterCall, Verb};
 use super::spec::LimiterSpec;
-use crate::base::decision::{Decision, Source};
-use crate::base::error::{Error, Result};
-use crate::base::key;
-use crate::call::answer::Answer;
+use crate::key;
+use crate::limiter::decision::Decision;
 use crate::limiter::policy::Policy;
 use crate::limiter::purse::{Leftover, PurseOwner, PurseTurn, Taking};
-use crate::session::Session;
-use crate::session::exchange::Exchange;
+use wire::base::error::{Error, Result};
+use wire::base::source::Source;
+use wire::call::answer::Answer;
+use wire::session::Session;
+use wire::session::exchange::Exchange;
 
 /// Checks how many permits a limiter of this policy may take at once.
 pub(super) fn check(policy: &Policy, prefetch: u64) -> Result<()> {
@@ -71,7 +72,7 @@ impl Limiter {
         if session.is_closed() || key::check_key(key).is_err() {
             return None;
         }
-        let purses = &session.engine_if_made()?.purses;
+        let purses = self.client.purses.get()?;
         let now = session.steady_time();
         key::with_complete(&spec.stem, key, |key| purses.spend(key, |owner| spec.owns(owner), cost, now))
     }
@@ -81,7 +82,7 @@ impl LimiterCall {
     /// Before the call is sent: the answer from what is held here, or how much to ask for.
     pub(super) fn begin(&self) -> Option<Answer> {
         let prefetch = self.prefetch.as_ref()?;
-        let purses = &prefetch.session.engine().purses;
+        let purses = prefetch.purses();
         let now = prefetch.session.steady_time();
         let mut progress = prefetch.progress();
         match self.verb {
@@ -115,7 +116,7 @@ impl LimiterCall {
     /// Redis has answered.
     pub(super) fn took(&self, answer: &Answer, source: Source) {
         let Some(prefetch) = &self.prefetch else { return };
-        let purses = &prefetch.session.engine().purses;
+        let purses = prefetch.purses();
         let progress = prefetch.progress();
         match self.verb {
             Verb::Consume | Verb::Require if source == Source::Redis => {
@@ -132,7 +133,7 @@ impl LimiterCall {
     /// Redis has not answered: what the call may have brought is lost, and nothing but its cost is decided without Redis.
     pub(super) fn lost(&self) {
         let Some(prefetch) = &self.prefetch else { return };
-        let purses = &prefetch.session.engine().purses;
+        let purses = prefetch.purses();
         let mut progress = prefetch.progress();
         purses.failed(&self.key, progress.taking);
         progress.taking = Taking::default();
@@ -158,8 +159,8 @@ impl Drop for LimiterCall {
     /// Its caller may have given it up on its way: then the next one takes.
     fn drop(&mut self) {
         let Some(prefetch) = &self.prefetch else { return };
-        if let Some(engine) = prefetch.session.engine_if_made() {
-            engine.purses.failed(&self.key, prefetch.progress().taking);
+        if let Some(purses) = prefetch.purses_if_made() {
+            purses.failed(&self.key, prefetch.progress().taking);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::base::decision::Decision;
+use crate::limiter::decision::Decision;
 
 const SHARDS: usize = 16;
 /// How many keys a shard keeps: as many as these were asked for last, and up to as many from before.

@@ -1,11 +1,11 @@
 //! Policies in a time of the caller's own, for simulations: what `memory://` would decide if its clock said so.
 
 use super::state::KeyState;
-use crate::base::error::Result;
-use crate::call::resp::Reply;
-use crate::call::space::{Object, Planted, Space};
 use crate::limiter::algorithm::{Definition, Moment, Words};
 use crate::limiter::policy::{Policy, Rule};
+use wire::base::error::Result;
+use wire::call::resp::Reply;
+use wire::call::space::{Object, Planted, Space};
 
 /// Decides by one policy for keys that are numbered from 0 on, at times that the caller tells.
 ///

@@ -2,12 +2,12 @@
 
 use super::MAX_CHARGES;
 use super::state::milliseconds;
-use crate::base::error::Result;
-use crate::call::lua::EXACT;
-use crate::call::resp::Reply;
-use crate::call::space::Space;
 use crate::client::MAX_REQUEST_MEMORY;
 use crate::limiter::policy::MAX_RULES;
+use wire::base::error::Result;
+use wire::call::lua::EXACT;
+use wire::call::resp::Reply;
+use wire::call::space::Space;
 
 const MAGIC: &[u8] = b"QR\x01";
 /// The largest number that a script tells exactly.

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::call::Verb;
 use super::holds::ID_SIZE;
 use super::{Limiter, check_cost};
-use crate::base::error::{Error, Result, shown};
-use crate::base::key;
-use crate::base::random;
-use crate::op::Op;
+use crate::key;
+use wire::base::error::{Error, Result, shown};
+use wire::base::random;
+use wire::op::Op;
 
 /// An amount held by [`Limiter::reserve`]. Any process that knows its limiter, key and id can settle it.
 #[derive(Clone)]

@@ -6,16 +6,17 @@ use super::known::rule_name;
 use super::names::Named;
 use super::prefetch::Prefetch;
 use super::script::Scripts;
-use crate::base::decision::{Decision, RuleDecision, RuleDecisions, Source};
-use crate::base::error::{Error, Result, shown, span};
-use crate::call::known::{Lesson, RuleUsage};
-use crate::call::operation::{odd_reply, unsigned};
-use crate::call::resp::Reply;
+use crate::limiter::decision::{Decision, RuleDecision, RuleDecisions};
 use crate::limiter::denials::Shelf;
 use crate::limiter::policy::{Policy, Rule};
-use crate::metrics::DecisionCounters;
 use crate::reports::Reporter;
-use crate::session::Session;
+use wire::base::error::{Cause, Code, Error, Result, shown, span};
+use wire::base::source::Source;
+use wire::call::known::{Lesson, RuleUsage};
+use wire::call::operation::{odd_reply, unsigned};
+use wire::call::resp::Reply;
+use wire::metrics::DecisionCounters;
+use wire::session::Session;
 
 /// What every call of one limiter has in common.
 pub(super) struct LimiterSpec {
@@ -138,7 +139,7 @@ impl LimiterSpec {
             ),
             _ => format!("\"{key}\" is over the limit of \"{name}\": {when}"),
         };
-        Error::limited(message, decision.clone())
+        Error::new(Code::Limited, message).caused_by(Some(Cause::new(decision.clone())))
     }
 
     /// The user's part of a Redis key, for messages.

@@ -4,10 +4,10 @@ use super::codec;
 use super::holds::{Holds, SETTLED, Unsettled};
 use super::spec::rule_decision;
 use super::state::KeyState;
-use crate::base::decision::RuleDecision;
-use crate::base::error::Result;
-use crate::call::space::{Object, Planted, Space};
+use crate::limiter::decision::RuleDecision;
 use crate::limiter::policy::{MAX_RULES, Policy, Rule};
+use wire::base::error::Result;
+use wire::call::space::{Object, Planted, Space};
 
 /// What a value says about a limiter's key. Durations are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::holds::{ID_SIZE, ReservedAmount, SettlementChange, Unsettled, all_rules};
 use super::state::KeyState;
-use crate::call::operation::int;
-use crate::call::resp::Reply;
-use crate::call::space::Space;
 use crate::limiter::policy::Policy;
+use wire::call::operation::int;
+use wire::call::resp::Reply;
+use wire::call::space::Space;
 
 /// A transition's reply, and whether it charged or gave back anything.
 pub(super) struct Done {

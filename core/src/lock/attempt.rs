@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use super::Inner;
 use super::held::HeldLock;
 use super::spec::describe_holder;
-use crate::base::error::{Code, Error, Result};
-use crate::base::random;
-use crate::call::answer::Answer;
-use crate::connection::subscription::HintChannel;
 use crate::lock::lease_table::{Acquire, AcquireOutcome, AttemptId, Grant, PATIENCE, QueueMode};
-use crate::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
-use crate::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
-use crate::session::exchange::Exchange;
+use wire::base::error::{Code, Error, Result};
+use wire::base::random;
+use wire::call::answer::Answer;
+use wire::connection::subscription::HintChannel;
+use wire::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
+use wire::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
+use wire::session::exchange::Exchange;
 
 /// How long one rests whose grant too few replicas have, before they are asked again.
 const UNTIL_REPLICAS: Duration = Duration::from_millis(100);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::attempt::{Attempt, AttemptStep};
-use crate::base::error::{Code, Result};
-use crate::call::sink::Sink;
-use crate::connection::deadline::sleep_until;
-use crate::op::typed;
-use crate::reactor::{CLEAN_UP, completion};
-use crate::redis::blocking;
-use crate::redis::hint_wait::HintWait;
+use wire::base::error::{Code, Result};
+use wire::call::sink::Sink;
+use wire::connection::deadline::sleep_until;
+use wire::op::typed;
+use wire::reactor::{CLEAN_UP, completion};
+use wire::redis::blocking;
+use wire::redis::hint_wait::HintWait;
 
 /// Acquires, and waits on this thread.
 pub(super) fn acquire(mut attempt: Attempt, interrupted: &mut dyn FnMut() -> bool) -> Result<bool> {

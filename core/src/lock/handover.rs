@@ -8,13 +8,13 @@ use super::options::check_ttl;
 use super::passed::Passed;
 use super::spec::LockSpec;
 use super::{Inner, Lock, LockOptions, messages};
-use crate::base::error::{Code, Error, Result, shown};
-use crate::base::random;
-use crate::call::answer::Answer;
-use crate::call::prelude::*;
 use crate::client::Client;
 use crate::lock::lease_table::Adopt;
-use crate::op::Op;
+use wire::base::error::{Code, Error, Result, shown};
+use wire::base::random;
+use wire::call::answer::Answer;
+use wire::call::prelude::*;
+use wire::op::Op;
 
 impl Lock {
     /// Writes the lease down as a short text, by which another process adopts it ([`Client::adopt`]), and ends this handle:
@@ -115,7 +115,7 @@ impl Client {
         };
         let lock = Lock::of(LockSpec::new(self, passed.kind, &names, passed.of_permits, options)?);
         let call = AdoptCall::new(lock.inner.clone(), &passed, exact)?;
-        let op = Op::of(&self.session, Box::new(call));
+        let op = Op::new(&self.session, Box::new(call), None);
         Ok((lock, op))
     }
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::spec::LockSpec;
-use crate::base::fork::generation;
-use crate::call::hint::AttemptId;
-use crate::metrics::count_hold;
-use crate::reactor::Cleanup;
-use crate::session::holdings::Holding;
+use wire::base::fork::generation;
+use wire::call::hint::AttemptId;
+use wire::metrics::count_hold;
+use wire::reactor::Cleanup;
+use wire::session::holdings::Holding;
 
 /// How sure a handle is of its lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use super::attempt::Attempt;
 use super::held::HeldLock;
 use super::queue::LockQueue;
 use super::spec::LockSpec;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::sink::Sink;
-use crate::reactor::thread;
+use wire::base::error::Result;
+use wire::call::answer::Answer;
+use wire::call::sink::Sink;
+use wire::reactor::thread;
 
 /// Takes answers that are of no interest.
 struct Nobody;

@@ -18,13 +18,13 @@ mod stepwise;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::base::error::{Code, Error, Result};
-use crate::base::fork::ForkCell;
-use crate::call::answer::Answer;
 use crate::client::Client;
 use crate::limiter::policy::MAX_PERIOD;
 use crate::lock::lease_table::{ALL_PERMITS, Inspect, Inspection};
-use crate::op::Op;
+use wire::base::error::{Code, Error, Result};
+use wire::base::fork::ForkCell;
+use wire::call::answer::Answer;
+use wire::op::Op;
 
 use attempt::Attempt;
 pub(crate) use held::HeldLock;
@@ -188,7 +188,7 @@ impl Lock {
         check_ttl(ttl)?;
         let call = ExtendCall::new(self.held_now(), ttl);
         Ok(match self.inner.spec.is_quorum() {
-            false => Op::of(&self.inner.spec.session, Box::new(call)),
+            false => Op::new(&self.inner.spec.session, Box::new(call), None),
             true => Op::task(move || call.everywhere().map(Answer::new)),
         })
     }
@@ -268,7 +268,7 @@ impl Lock {
     /// Who holds the lock (of several names or servers, the first), and how many wait for it.
     pub fn inspect(&self) -> Op<Inspection> {
         let spec = &self.inner.spec;
-        Op::of(&spec.session, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }))
+        Op::new(&spec.session, Box::new(Inspect { keys: spec.keys[..1].into(), shown: spec.shown.clone() }), None)
     }
 
     /// Takes the lock away from all holders, and returns how many there were. For operators: the holders learn of it as a loss
@@ -279,7 +279,7 @@ impl Lock {
             let spec = spec.clone();
             return Op::task(move || quorum::force_release(&spec).map(Answer::new));
         }
-        Op::of(&spec.session, Box::new(ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }))
+        Op::new(&spec.session, Box::new(ForceReleaseCall { spec: spec.clone(), release: spec.force_release() }), None)
     }
 
     /// What to warn the user of a binding of, whose object went as soon as it held the lock.

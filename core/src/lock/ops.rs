@@ -9,13 +9,13 @@ use super::messages;
 use super::spec::LockSpec;
 use super::{Attempt, Inner};
 use super::{blocking, quorum};
-use crate::call::prelude::*;
-use crate::call::sink::Sink;
 use crate::lock::lease_table::{ExtendLease, ForceRelease};
-use crate::op::typed;
-use crate::reactor::{completion, thread};
-use crate::redis;
-use crate::session::exchange::Exchange;
+use wire::call::prelude::*;
+use wire::call::sink::Sink;
+use wire::op::typed;
+use wire::reactor::{completion, thread};
+use wire::redis;
+use wire::session::exchange::Exchange;
 
 /// A described acquisition. Dropped, it asks nothing.
 #[must_use = "nothing happens until it is run, awaited or submitted"]

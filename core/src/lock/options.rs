@@ -1,7 +1,7 @@
 //! How a lock is made.
 
-use crate::base::error::{Error, Result, shown, span};
 use crate::lock::lease_table::{ALL_PERMITS, MAX_FLOOR};
+use wire::base::error::{Error, Result, shown, span};
 
 /// The shortest ttl in microseconds: 10 ms. The margin for drift is 2 ms and 1 %.
 pub const MIN_LOCK_TTL: u64 = 10_000;

@@ -2,8 +2,8 @@
 
 use super::held::HeldLock;
 use super::spec::LockKind;
-use crate::base::error::{Error, Result};
 use crate::lock::lease_table::{ALL_PERMITS, AttemptId};
+use wire::base::error::{Error, Result};
 
 /// What the text begins with. Another version begins otherwise.
 const VERSION: &str = "ql1-";

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 use super::attempt::{Attempt, AttemptStep, SHORT_HOLD, taken_back};
 use super::held::HeldLock;
 use super::renewals::{Due, Renewals};
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::hint::AttemptId;
-use crate::call::operation::Operation;
-use crate::call::sink::Tag;
-use crate::connection::subscription::HintChannel;
-use crate::reactor::{Action, WaitStage, Work};
-use crate::redis::blocking;
-use crate::session::exchange::Exchange;
+use wire::base::error::Result;
+use wire::call::answer::Answer;
+use wire::call::hint::AttemptId;
+use wire::call::operation::Operation;
+use wire::call::sink::Tag;
+use wire::connection::subscription::HintChannel;
+use wire::reactor::{Action, WaitStage, Work};
+use wire::redis::blocking;
+use wire::session::exchange::Exchange;
 
 /// What all that wait for the same thing have in common.
 type LockKeys = Arc<[Vec<u8>]>;

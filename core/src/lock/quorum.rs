@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 use super::attempt::{Attempt, taken_back};
 use super::held::HeldLock;
 use super::spec::LockSpec;
-use crate::base::error::{Code, Error, Result};
-use crate::base::random;
-use crate::base::thread::without_signals;
-use crate::call::prelude::*;
-use crate::call::script::NamedScript;
-use crate::connection::deadline::{SLICE, interruption, sleep_until};
 use crate::lock::lease_table::{Acquire, AcquireOutcome, Grant};
-use crate::reactor::CLEAN_UP;
-use crate::redis::blocking;
-use crate::session::exchange::Exchange;
+use wire::base::error::{Code, Error, Result};
+use wire::base::random;
+use wire::base::thread::without_signals;
+use wire::call::prelude::*;
+use wire::call::script::NamedScript;
+use wire::connection::deadline::{SLICE, interruption, sleep_until};
+use wire::reactor::CLEAN_UP;
+use wire::redis::blocking;
+use wire::session::exchange::Exchange;
 
 /// The least time that each server is given.
 const LEAST: Duration = Duration::from_millis(5);

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::held::HeldLock;
 use super::quorum;
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::reactor::Work;
-use crate::session::exchange::Exchange;
+use wire::base::error::Result;
+use wire::call::answer::Answer;
+use wire::reactor::Work;
+use wire::session::exchange::Exchange;
 
 /// The longest that a deadline is not looked at: the clock of deadlines also runs while the machine sleeps, timers don't.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::options::{LockOptions, MAX_LOCK_NAMES, MAX_PERMITS};
-use crate::base::clock::boot_micros;
-use crate::base::error::{Code, Error, Result, shown, span, within};
-use crate::base::key;
 use crate::client::Client;
+use crate::key;
 use crate::lock::lease_table::{Acquire, AttemptId, Channel, ExtendLease, ForceRelease, QueueMode, Release, Who};
-use crate::session::Session;
-use crate::session::exchange::Exchange;
+use wire::base::clock::boot_micros;
+use wire::base::error::{Code, Error, Result, shown, span, within};
+use wire::session::Session;
+use wire::session::exchange::Exchange;
 
 /// How much longer than a call a tombstone stands: the estimate of the server's clock may be off.
 const LATER: Duration = Duration::from_secs(1);

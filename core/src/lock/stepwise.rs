@@ -7,9 +7,9 @@ use super::attempt::{Attempt, AttemptStep, taken_back};
 use super::held::HeldLock;
 use super::messages;
 use super::{Acquiring, Releasing};
-use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::op::{Op, typed};
+use wire::base::error::Result;
+use wire::call::answer::Answer;
+use wire::op::{Op, typed};
 
 impl Acquiring {
     /// Whether its first question may be asked by a driver: one that waits goes behind those of its client that wait already, whom
@@ -24,7 +24,7 @@ impl Acquiring {
     pub fn ask(mut self) -> (Op<Answer>, AskedAcquiring) {
         self.attempt.wait_beside_others();
         let question = self.attempt.ask_once();
-        let op = Op::of(&self.attempt.lock.spec.session, Box::new(question));
+        let op = Op::new(&self.attempt.lock.spec.session, Box::new(question), None);
         (op, AskedAcquiring { attempt: Some(self.attempt) })
     }
 }
@@ -69,7 +69,7 @@ impl Releasing {
     /// The release of one that [`is_plain`](Releasing::is_plain), and what reads its answer.
     pub fn ask(self) -> Option<(Op<Answer>, AskedReleasing)> {
         let held = self.held?;
-        let op = Op::of(&held.spec.session, Box::new(held.spec.release(held.id, 0)));
+        let op = Op::new(&held.spec.session, Box::new(held.spec.release(held.id, 0)), None);
         Some((op, AskedReleasing { held: Some(held), was_held: self.was_held }))
     }
 }

@@ -4,9 +4,9 @@ use std::slice;
 
 use super::entry::Report;
 use super::{MAX_REPORTS, REPORTS_KEPT};
-use crate::call::lua::Constants;
-use crate::call::prelude::*;
-use crate::call::script::NamedScript;
+use wire::call::lua::Constants;
+use wire::call::prelude::*;
+use wire::call::script::NamedScript;
 
 const CONSTANTS: &Constants = &[("MOST", MAX_REPORTS), ("KEPT", REPORTS_KEPT / 1_000)];
 

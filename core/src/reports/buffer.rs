@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use super::MAX_DENIED;
 use super::entry::{Decided, DeniedKey, Report, ReportedLimiter, Why};
 use super::sketch::{Frequent, Sketch};
-use crate::base::decision::{Decision, RuleDecision, Source};
-use crate::base::error::Error;
-use crate::base::outcome::Outcome;
 use crate::limiter::algorithm::Algorithm;
+use crate::limiter::decision::{Decision, RuleDecision};
 use crate::limiter::policy::Rule;
+use wire::base::error::Error;
+use wire::base::outcome::Outcome;
+use wire::base::source::Source;
 
 /// Of as many limiters decisions are counted by name; those of all others are added up.
 const MOST_LIMITERS: usize = 64;
@@ -75,7 +76,7 @@ impl Buffer {
         now: Instant,
     ) {
         let (outcome, source) = match decided {
-            Ok(decision) => (Outcome::of(decision), decision.source),
+            Ok(decision) => (decision.outcome(), decision.source),
             Err(_) => (Outcome::Error, whose.asks),
         };
         self.counts_of(whose.name)[outcome as usize][source as usize] += 1;

@@ -13,8 +13,8 @@
 //! Times are relative: the entry's id is the time of the server, so no clock of a client counts. Fields that a reader does not
 //! know are skipped.
 
-use crate::base::decision::Source;
-use crate::base::outcome::Outcome;
+use wire::base::outcome::Outcome;
+use wire::base::source::Source;
 
 /// The version of the form.
 pub(super) const VERSION: &str = "1";

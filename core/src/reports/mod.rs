@@ -27,13 +27,13 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
-use crate::base::key;
-pub use crate::base::outcome::Outcome;
+use crate::key;
 pub(crate) use append::{Append, scripts};
 pub(crate) use buffer::Whose;
 pub use entry::{Decided, DeniedKey, Report, ReportedLimiter, Why};
 pub(crate) use reporter::Reporter;
 pub use reporter::{flush, set_language};
+pub use wire::base::outcome::Outcome;
 
 /// About as many reports stay in the stream: Redis forgets the oldest in lots of about 100.
 pub const MAX_REPORTS: u64 = 10_000;

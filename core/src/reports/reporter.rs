@@ -9,15 +9,15 @@ use once_cell::race::OnceBox;
 use super::append::Append;
 use super::buffer::{Buffer, Whose};
 use super::redis_key;
-use crate::base::decision::Decision;
-use crate::base::error::{Code, Error, Result};
-use crate::base::fork::ForkCell;
-use crate::base::host;
-use crate::call::answer::Answer;
-use crate::reactor::{CLEAN_UP, Errand, thread};
-use crate::redis::batch;
-use crate::session::Session;
-use crate::session::exchange::Exchange;
+use crate::limiter::decision::Decision;
+use wire::base::error::{Code, Error, Result};
+use wire::base::fork::ForkCell;
+use wire::base::host;
+use wire::call::answer::Answer;
+use wire::reactor::{CLEAN_UP, Errand, thread};
+use wire::redis::batch;
+use wire::session::Session;
+use wire::session::exchange::Exchange;
 
 /// The time between two reports.
 const EVERY: Duration = Duration::from_secs(1);

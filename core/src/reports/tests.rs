@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::buffer::{Buffer, Whose};
 use super::*;
-use crate::base::decision::{Decision, RuleDecision, Source};
-use crate::base::error::{Code, Error};
+use crate::limiter::decision::{Decision, RuleDecision};
+use wire::base::error::{Code, Error};
+use wire::base::source::Source;
 
 const ID: &[u8] = b"1700000000123-4";
 const AT: u64 = 1_700_000_000_123_000;

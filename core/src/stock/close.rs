@@ -6,7 +6,7 @@ use super::id::Id;
 use super::sale::{self, Budget, STEP};
 use super::scripts::CLOSE;
 use super::{SaleTarget, refused};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 pub(super) struct Close {
     pub target: Arc<SaleTarget>,

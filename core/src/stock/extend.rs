@@ -6,7 +6,7 @@ use super::SaleTarget;
 use super::id::StockHold;
 use super::sale::{self, Budget, step_of};
 use super::scripts::EXTEND;
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 pub(super) struct ExtendHolds {
     pub items: Vec<(Arc<SaleTarget>, StockHold)>,

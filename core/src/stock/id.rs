@@ -4,8 +4,8 @@
 //! first), buyer.
 
 use super::SaleTarget;
-use crate::base::error::{Error, Result, shown};
-use crate::base::key::MAX_KEY_BYTES;
+use crate::key::MAX_KEY_BYTES;
+use wire::base::error::{Error, Result, shown};
 
 /// Of one take; all its tries have the same, and no other take ever has.
 pub(crate) type Id = [u8; 16];
@@ -118,7 +118,7 @@ fn from_text(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::TakeCounters;
+    use wire::metrics::TakeCounters;
 
     #[test]
     fn a_text_is_read_as_it_was_written_and_nothing_else_is() {

@@ -7,8 +7,8 @@ use super::ledger_entry::{LedgerEntry, LedgerKind};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_OF_A_TAKE};
 use super::scripts::LEDGER;
 use super::{SaleTarget, sale};
-use crate::base::error::shown;
-use crate::call::prelude::*;
+use wire::base::error::shown;
+use wire::call::prelude::*;
 
 const NUMBERS: usize = 6;
 /// A page has no more entries once it has so many bytes.

@@ -19,12 +19,8 @@ mod take;
 
 use std::sync::Arc;
 
-use crate::base::error::{Code, Error, Result, shown};
-use crate::base::key;
-use crate::base::random;
 use crate::client::Client;
-use crate::metrics::TakeCounters;
-use crate::op::Op;
+use crate::key;
 use close::Close;
 use extend::ExtendHolds;
 pub(crate) use id::Id;
@@ -49,6 +45,10 @@ pub use status::{StockPhase, StockStatus};
 pub use stored::StoredStock;
 use take::Take;
 pub use take::{TakeOutcome, Taken, TakenAll};
+use wire::base::error::{Code, Error, Result, shown};
+use wire::base::random;
+use wire::metrics::TakeCounters;
+use wire::op::Op;
 
 /// The units of one sale. Cheap to clone; made by [`Client::stock`].
 ///
@@ -140,7 +140,7 @@ impl Client {
         }
         // The same stocks in another order are the same request.
         targets.sort_by(|(a, ..), (b, ..)| a.keys[0].cmp(&b.keys[0]));
-        Ok(Op::new(self, Box::new(Take::new(self, targets, "take_all", buyer, hold, request_id, id)?), None))
+        Ok(Op::new(&self.session, Box::new(Take::new(self, targets, "take_all", buyer, hold, request_id, id)?), None))
     }
 
     /// Sells what several reservations hold, or nothing if one of them is over: one atomic call. 1 to [`MAX_RESERVATIONS`], each
@@ -167,12 +167,12 @@ impl Client {
     /// As [`Stock::extend`] and [`confirm_all`](Client::confirm_all).
     pub fn extend_all(&self, reservations: &[(&Stock, &str)], hold: u64) -> Result<Op<bool>> {
         check_hold(hold)?;
-        Ok(Op::new(self, Box::new(ExtendHolds { items: self.held(reservations)?, hold }), None))
+        Ok(Op::new(&self.session, Box::new(ExtendHolds { items: self.held(reservations)?, hold }), None))
     }
 
     fn settle(&self, reservations: &[(&Stock, &str)], settlement: Settlement) -> Result<Op<bool>> {
         let items = self.held(reservations)?;
-        Ok(Op::new(self, Box::new(Settle::new(items, settlement, self.settled_memory())), None))
+        Ok(Op::new(&self.session, Box::new(Settle::new(items, settlement, self.settled_memory())), None))
     }
 
     /// How long what was settled or restocked is remembered, in microseconds.
@@ -254,7 +254,7 @@ impl Stock {
         check_quantity("quantity", quantity)?;
         opening.check(quantity)?;
         let call = OpenSale { target: self.target.clone(), id, quantity, opening, options: self.options.clone() };
-        Ok(Op::new(&self.client, Box::new(call), None))
+        Ok(Op::new(&self.client.session, Box::new(call), None))
     }
 
     /// Ends the sale now, for good: true if this call did, false if it had ended before. Takes answer
@@ -269,7 +269,7 @@ impl Stock {
     }
 
     pub(crate) fn close_as(&self, id: Id) -> Result<Op<bool>> {
-        Ok(Op::new(&self.client, Box::new(Close { target: self.target.clone(), id }), None))
+        Ok(Op::new(&self.client.session, Box::new(Close { target: self.target.clone(), id }), None))
     }
 
     /// Adds `quantity` units (1 to [`MAX_QUANTITY`]) to an open sale, also one that has ended, and answers how many
@@ -290,7 +290,7 @@ impl Stock {
         key::encode_into(&mut key, &id);
         let memory = StockRequestMemory { key, length: self.client.settled_memory() };
         let call = Restock { target: self.target.clone(), quantity, prizes: prizes.to_vec(), memory };
-        Ok(Op::new(&self.client, Box::new(call), None))
+        Ok(Op::new(&self.client.session, Box::new(call), None))
     }
 
     /// Holds `quantity` units (1 to [`MAX_QUANTITY`]) for a buyer (1 to 1,024 bytes of anything) for `hold` microseconds
@@ -316,7 +316,7 @@ impl Stock {
     ) -> Result<Op<Taken>> {
         let targets = vec![(self.target.clone(), quantity, 0)];
         let call = Take::new(&self.client, targets, "take", buyer, hold, request_id, id)?;
-        Ok(Op::new(&self.client, Box::new(call), None))
+        Ok(Op::new(&self.client.session, Box::new(call), None))
     }
 
     /// Sells what a reservation holds: true, also if it was confirmed before and that is remembered (a day,
@@ -349,7 +349,7 @@ impl Stock {
 
     /// The numbers of the sale, after up to 256 holds that are over have returned.
     pub fn status(&self) -> Op<StockStatus> {
-        Op::new(&self.client, Box::new(Status { target: self.target.clone() }), None)
+        Op::new(&self.client.session, Box::new(Status { target: self.target.clone() }), None)
     }
 
     /// Lists holds that are not over in the order in which they end, up to `count` (1 to [`MAX_PAGE`]) from where `cursor` says:
@@ -361,7 +361,7 @@ impl Stock {
     pub fn reservations(&self, cursor: Option<&str>, count: u64) -> Result<Op<StockPage>> {
         check_count(count)?;
         let from = cursor.map(|cursor| PageCursor::parse(&self.target, cursor)).transpose()?;
-        Ok(Op::new(&self.client, Box::new(Reservations { target: self.target.clone(), from, count }), None))
+        Ok(Op::new(&self.client.session, Box::new(Reservations { target: self.target.clone(), from, count }), None))
     }
 
     /// Reads up to `count` (1 to [`MAX_PAGE`]) entries of the ledger, those after the entry with the id `after`, or from the first
@@ -376,7 +376,7 @@ impl Stock {
             ledger::check_entry_id(id)?;
         }
         let call = ReadLedger { target: self.target.clone(), after: after.map(str::to_owned), count };
-        Ok(Op::new(&self.client, Box::new(call), None))
+        Ok(Op::new(&self.client.session, Box::new(call), None))
     }
 }
 

@@ -6,7 +6,7 @@ use super::id::Id;
 use super::sale::{self, Budget, Opened, STEP, Sale};
 use super::scripts::OPEN;
 use super::{Opening, SaleTarget, StockOptions, refused};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 pub(super) struct OpenSale {
     pub target: Arc<SaleTarget>,

@@ -1,9 +1,9 @@
 //! How stocks are made and opened, and the bounds of what they are given.
 
-use crate::base::error::{Error, Result, shown, span};
-use crate::base::key;
+use crate::key;
 use crate::limiter::MAX_REQUEST_ID_BYTES;
 use crate::limiter::policy::MAX_PERIOD;
+use wire::base::error::{Error, Result, shown, span};
 
 /// The most units of a sale, 2^52.
 pub const MAX_QUANTITY: u64 = 1 << 52;

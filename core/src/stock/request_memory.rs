@@ -1,9 +1,9 @@
 //! What is remembered of a request that did something: twin of `{recall,remember}.lua`.
 
-use crate::base::error::{Result, wrong_type};
-use crate::call::operation::int;
-use crate::call::resp::Reply;
-use crate::call::space::Space;
+use wire::base::error::{Result, wrong_type};
+use wire::call::operation::int;
+use wire::call::resp::Reply;
+use wire::call::space::Space;
 
 /// Where and how long a request is remembered.
 pub(super) struct StockRequestMemory {

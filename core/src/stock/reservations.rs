@@ -6,8 +6,8 @@ use super::id::{self, MAX_MEMBER_BYTES, StockHold};
 use super::options::{MAX_PRIZE_BYTES, MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE};
 use super::scripts::RESERVATIONS;
 use super::{SaleTarget, sale};
-use crate::base::error::shown;
-use crate::call::prelude::*;
+use wire::base::error::shown;
+use wire::call::prelude::*;
 
 /// Units that are held for a buyer.
 #[derive(Clone, Debug, PartialEq, Eq)]

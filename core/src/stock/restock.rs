@@ -7,7 +7,7 @@ use super::request_memory::StockRequestMemory;
 use super::sale::{self, Budget, STEP};
 use super::scripts::RESTOCK;
 use super::{SaleTarget, refused};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 pub(super) struct Restock {
     pub target: Arc<SaleTarget>,

@@ -8,9 +8,9 @@ use super::id::{Id, StockHold};
 use super::ledger_entry::{LedgerEntry, LedgerKind};
 use super::options::MAX_PRIZES_MOVED;
 use super::{SaleTarget, id};
-use crate::base::error::{Result, wrong_type};
-use crate::call::lua::EXACT;
-use crate::call::space::Space;
+use wire::base::error::{Result, wrong_type};
+use wire::call::lua::EXACT;
+use wire::call::space::Space;
 
 /// How many holds of a sale a call ends.
 pub(super) const STEP: usize = 16;

@@ -1,8 +1,8 @@
 //! The scripts of stocks, and what each is put together from.
 
 use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale};
-use crate::call::lua::{Constants, TEST_TTL};
-use crate::call::script::NamedScript;
+use wire::call::lua::{Constants, TEST_TTL};
+use wire::call::script::NamedScript;
 
 /// The numbers that the scripts know by a name, and the twins as well but for the size of a state.
 const CONSTANTS: &Constants = &[

@@ -8,7 +8,7 @@ use super::options::MAX_PRIZES_MOVED;
 use super::sale::{self, Budget, step_of};
 use super::scripts::SETTLE;
 use super::{SaleTarget, refused};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 const MAGIC: &[u8] = b"QD\x01";
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::SaleTarget;
 use super::sale::{self, Budget, HOLDS};
 use super::scripts::STATUS;
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Where a sale stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,10 +8,10 @@ use super::request_memory::StockRequestMemory;
 use super::sale::{self, Budget, ROUNDS, Sale, step_of};
 use super::scripts::{TAKE, TAKE_ALL, TAKE_ONCE};
 use super::{SaleTarget, StockReservation, refused};
-use crate::base::error::Code;
-use crate::base::key;
-use crate::call::prelude::*;
 use crate::client::Client;
+use crate::key;
+use wire::base::error::Code;
+use wire::call::prelude::*;
 
 /// What became of a take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -360,7 +360,7 @@ impl Operation for Take {
 #[cfg(test)]
 mod tests {
     use super::TakeOutcome;
-    use crate::metrics::TAKE_RESULTS;
+    use wire::metrics::TAKE_RESULTS;
 
     #[test]
     fn every_outcome_is_counted_by_its_name() {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::session::discovery::Pace;
+use wire::session::discovery::Pace;
 
 /// When one process asks again for the map of its cluster.
 #[derive(Default)]

@@ -1,9 +1,9 @@
 //! For tests: calls of stocks under ids of the test's instead of random ones; the same id is the same call, sent again.
 
-use crate::base::error::Result;
 use crate::client::Client;
-use crate::op::Op;
 use crate::stock::{Opening, Stock, Taken, TakenAll};
+use wire::base::error::Result;
+use wire::op::Op;
 
 /// As [`Stock::open`](crate::Stock::open).
 ///

@@ -399,7 +399,8 @@ fn a_primary_that_is_cut_off_is_not_the_last_word() {
             true => Does::It,
             false => Does::Says(back.clone()),
         }));
-        other.does(of_map(map(0), |_, _| Does::It));
+        let owner = format!("-MOVED 1 {}", old.address());
+        other.does(of_map(map(0), move |_, _| Does::Says(owner.clone())));
         let limiter = limiter(&[&other]);
         drive(limiter.consume(b"k", 1).unwrap()).unwrap();
         is_cut.store(true, Ordering::SeqCst);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::entry::{CacheEntry, EntryKind};
 use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
-use crate::call::hint::AttemptId;
-use crate::call::prelude::*;
-use crate::metrics::{LoadCounters, LoadResult};
+use wire::call::hint::AttemptId;
+use wire::call::prelude::*;
+use wire::metrics::{LoadCounters, LoadResult};
 
 /// Stores a value if there is none and nobody is making one.
 #[derive(Clone, Debug)]

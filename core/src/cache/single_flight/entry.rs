@@ -1,11 +1,11 @@
 //! An entry, and its stored form: twin of `{codec,lease}.lua`.
 
 use super::{GOOD, HEADER, MAX_LEASE};
-use crate::base::clock::clamp;
-use crate::base::error::Result;
-use crate::call::hint::AttemptId;
-use crate::call::lua::EXACT;
-use crate::call::space::Space;
+use wire::base::clock::clamp;
+use wire::base::error::Result;
+use wire::call::hint::AttemptId;
+use wire::call::lua::EXACT;
+use wire::call::space::Space;
 
 const MAGIC: &[u8] = b"QC\x01";
 /// Lengths are less.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::entry::{CacheEntry, EntryKind};
 use super::{FAIL, Keys, part_with_room, wake};
-use crate::call::hint::AttemptId;
-use crate::call::prelude::*;
+use wire::call::hint::AttemptId;
+use wire::call::prelude::*;
 
 /// Ends the lease of an id, whose error may be remembered for a while. Answers whether it had the lease.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::entry::{CacheEntry, EntryKind};
 use super::{FILL, GOOD, Keys, entry, part_with_room, wake};
-use crate::call::hint::AttemptId;
-use crate::call::prelude::*;
+use wire::call::hint::AttemptId;
+use wire::call::prelude::*;
 
 /// Stores a value, unless something newer was stored or forgotten since its token was given. Answers whether it is stored.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::entry::{CacheEntry, EntryKind};
 use super::{INVALIDATE, Keys, wake};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Forgets the value of an entry and whatever is being loaded for it. Answers whether there was a value, or a load under way.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::entry::{CacheEntry, EntryKind};
 use super::{Keys, LOOK, MOST_PAYLOAD, register, take_bytes};
-use crate::call::hint::{AttemptId, Channel};
-use crate::call::prelude::*;
+use wire::call::hint::{AttemptId, Channel};
+use wire::call::prelude::*;
 
 /// Fields of a reply about one entry.
 const FIELDS: usize = 7;

@@ -9,14 +9,14 @@ mod invalidate;
 mod look;
 mod stored;
 
-use crate::base::error::Result;
-use crate::call::args::Args;
-use crate::call::hint::{Channel, SHARDED, TELL};
-use crate::call::lua::{Constants, EXACT};
-use crate::call::operation::odd_reply;
-use crate::call::resp::{self, Reply};
-use crate::call::script::NamedScript;
-use crate::call::space::Space;
+use wire::base::error::Result;
+use wire::call::args::Args;
+use wire::call::hint::{Channel, SHARDED, TELL};
+use wire::call::lua::{Constants, EXACT};
+use wire::call::operation::odd_reply;
+use wire::call::resp::{self, Reply};
+use wire::call::script::NamedScript;
+use wire::call::space::Space;
 
 pub use claim::{Claim, Claimed};
 pub use entry::EntryKind;

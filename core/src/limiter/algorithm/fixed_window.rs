@@ -6,8 +6,8 @@
 
 use super::worst::{Proof, WorstCases, all_of_it, touched, two_windows};
 use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words, to_the_end};
-use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
+use wire::base::clock::clamp;
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 1,

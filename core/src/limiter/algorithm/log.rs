@@ -4,7 +4,7 @@
 //! it wraps). Entry `n` lies in slot `n % room`; the last one is `(last, sum)` and never read.
 
 use super::{Moment, Words};
-use crate::call::space::Space;
+use wire::call::space::Space;
 
 /// Sums wrap here.
 pub(crate) const WRAP: u64 = 1 << 40;

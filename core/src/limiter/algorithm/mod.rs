@@ -12,7 +12,7 @@ mod worst;
 
 use std::fmt;
 
-use crate::base::error::{Code, Error, Result, shown, span};
+use wire::base::error::{Code, Error, Result, shown, span};
 use worst::WorstCases;
 
 /// The largest amount of a rule, 2^52: sums of two stay exact in Lua's and JavaScript's numbers.

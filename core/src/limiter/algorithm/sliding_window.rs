@@ -5,8 +5,8 @@
 
 use super::worst::{Proof, WorstCases, touched, two_windows};
 use super::{Definition, End, Moment, RefundedCharge, StoredRule, Words};
-use crate::base::clock::clamp;
 use crate::limiter::policy::{MAX_LIMIT, Rate, Rule};
+use wire::base::clock::clamp;
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 3,

@@ -7,9 +7,9 @@
 
 use super::worst::{Proof, WorstCases, all_of_it};
 use super::{Bucket, Definition, End, Filled, Moment, RefundedCharge, StoredRule, Words};
-use crate::base::clock::clamp;
-use crate::call::lua::EXACT;
 use crate::limiter::policy::{MAX_PERIOD, Rate, Rule};
+use wire::base::clock::clamp;
+use wire::call::lua::EXACT;
 
 pub(super) const DEFINITION: Definition = Definition {
     id: 4,

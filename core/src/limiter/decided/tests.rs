@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::base::decision::{Decision, Source};
-use crate::base::error::Code;
-use crate::base::outcome::Outcome;
-use crate::call::operation::OnError;
 use crate::client::{Client, Options};
+use crate::limiter::decision::Decision;
 use crate::limiter::policy::Policy;
 use crate::limiter::{Charge, Limiter, LimiterOptions, Unsettled};
+use wire::base::error::Code;
+use wire::base::outcome::Outcome;
+use wire::base::source::Source;
+use wire::call::operation::OnError;
 
 /// A server that refuses connections.
 const NOBODY: &str = "redis://127.0.0.1:1";

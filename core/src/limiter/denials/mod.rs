@@ -20,8 +20,8 @@ pub(crate) use process::{may_know, table};
 pub(crate) use slots::{Denial, MOST_RULES, RuleNumbers};
 use slots::{DenialEntry, SLOT};
 
-use crate::base::hash::hash;
-use crate::base::shared::Seed;
+use wire::base::hash::hash;
+use wire::base::shared::Seed;
 
 /// As many places a key may have.
 const WAYS: usize = 4;

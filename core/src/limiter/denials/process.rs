@@ -6,10 +6,10 @@ use std::sync::atomic::Ordering;
 use once_cell::race::OnceBox;
 
 use super::DenialTable;
-use crate::base::clock::boot_micros;
-use crate::base::error::{Error, Result};
-use crate::base::hash::hash;
-use crate::base::shared::{self, Format, Seed, SharedBy};
+use wire::base::clock::boot_micros;
+use wire::base::error::{Error, Result};
+use wire::base::hash::hash;
+use wire::base::shared::{self, Format, Seed, SharedBy};
 
 /// How many kibibytes the table has, unless told otherwise.
 pub const DEFAULT_DENY_CACHE_KB: u64 = 2_048;

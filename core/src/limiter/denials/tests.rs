@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::process::FORMAT;
 use super::slots::{DenialEntry, SLOT};
 use super::*;
-use crate::base::shared;
+use wire::base::shared;
 
 const NOW: u64 = 5_000_000_000;
 const SECOND: u64 = 1_000_000;

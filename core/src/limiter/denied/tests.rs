@@ -4,16 +4,17 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use crate::base::decision::{Decision, Source};
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::resp::Reply;
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
+use crate::limiter::decision::Decision;
 use crate::limiter::holds::Unsettled;
 use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
-use crate::memory::store::MemoryStore;
+use wire::base::source::Source;
+use wire::call::answer::Answer;
+use wire::call::operation::Operation;
+use wire::call::resp::Reply;
+use wire::memory::store::MemoryStore;
 
 thread_local! {
     static TIME: Cell<Option<u64>> = const { Cell::new(None) };

@@ -1,15 +1,16 @@
 //! Decisions without Redis, in virtual time: what they know of Redis' last answer is never more than the policy would admit from
 //! there, what a process admits by itself fulfils the policy by itself, and memory has its bound.
 
-use crate::base::decision::{CombinedDecision, Decision, Source};
-use crate::call::known::Lesson;
-use crate::call::operation::{OnError, Operation};
 use crate::client::{Client, Options};
 use crate::limiter::call::{LimiterCall, Verb};
+use crate::limiter::decision::{CombinedDecision, Decision};
 use crate::limiter::policy::Policy;
 use crate::limiter::{Charge, Limiter};
-use crate::memory::stand_in::BOUND;
-use crate::memory::store::{Bound, MemoryStore};
+use wire::base::source::Source;
+use wire::call::known::Lesson;
+use wire::call::operation::{OnError, Operation};
+use wire::memory::stand_in::BOUND;
+use wire::memory::store::{Bound, MemoryStore, StoreSize};
 
 const START: u64 = 2_000_000_000_000;
 const SECOND: u64 = 1_000_000;
@@ -253,16 +254,16 @@ fn a_million_keys_have_a_bound_and_who_is_at_the_limit_is_not_forgotten_for_them
     for number in 0..1_000_000_u32 {
         assert!(consume(format!("user:{number}").as_bytes()));
         if number % 50_000 == 0 {
-            let (keys, bytes) = table.size();
+            let StoreSize { keys, bytes, .. } = table.size();
             assert!(keys <= BOUND.keys && bytes <= BOUND.bytes, "{keys} keys, {bytes} bytes");
         }
     }
     // What is only known of Redis goes before what was counted here.
     assert_eq!(refused(), [true, false]);
-    assert!(table.size().0 > BOUND.keys / 4 * 3);
+    assert!(table.size().keys > BOUND.keys / 4 * 3);
     // Those that are only known have the same bound, and what was counted here is not forgotten for them.
     (0..100_000_u32).for_each(|number| learn(format!("known:{number}").as_bytes()));
-    assert!(table.size().0 <= BOUND.keys && table.size().1 <= BOUND.bytes);
+    assert!(table.size().keys <= BOUND.keys && table.size().bytes <= BOUND.bytes);
     assert!(!consume(b"spent"));
 }
 
@@ -296,5 +297,5 @@ fn a_log_that_is_too_long_denies_and_others_are_not_forgotten_for_it() {
     let consume = |now| table.run_for(SERVER, &call(&limiter, Verb::Consume, 1), Some(now), now).unwrap();
     let admitted = (0..10_000).filter(|number| consume(START + number).is_some()).count();
     assert!((1_000..2_000).contains(&admitted), "{admitted}");
-    assert!(table.size().1 <= 1 << 16);
+    assert!(table.size().bytes <= 1 << 16);
 }

@@ -1,8 +1,8 @@
 //! The text form of policies.
 
 use super::{MAX_LIMIT, MAX_PERIOD, Rule};
-use crate::base::error::{Code, Error, Result, shown};
 use crate::limiter::algorithm::Algorithm;
+use wire::base::error::{Code, Error, Result, shown};
 
 /// Units from the largest: canonical name, microseconds, and the other spellings.
 const UNITS: [(&str, u64, &[&str]); 6] = [

@@ -6,7 +6,7 @@ use crate::limiter::prefetch::PrefetchCall;
 const START: u64 = 1_700_000_000_000_000;
 
 fn call(limiter: &Limiter) -> LimiterCall {
-    let prefetch = Some(PrefetchCall::new(&limiter.client.session));
+    let prefetch = Some(PrefetchCall::new(&limiter.client));
     let (spec, key) = (limiter.spec.clone(), limiter.redis_key(b"k").unwrap());
     LimiterCall { spec, verb: Verb::Consume, key, amount: 1, memory: None, recall: None, prefetch }
 }

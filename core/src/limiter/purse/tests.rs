@@ -1,5 +1,6 @@
 use super::*;
-use crate::base::decision::{RuleDecision, Source};
+use crate::limiter::decision::RuleDecision;
+use wire::base::source::Source;
 
 const LIFE: u64 = 1_000_000;
 

@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::looped;
-use crate::call::lua::{is_lower, replace_names};
 use crate::limiter::algorithm::{ALL, Algorithm, Definition};
 use crate::limiter::codec::{self, LOG_SIZE, MAGIC};
 use crate::limiter::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
+use wire::call::lua::{is_lower, replace_names};
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
 pub(super) const FIRST_ARGUMENT: usize = 5;

@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use crate::call::lua::{is_lower, is_name};
 use crate::limiter::algorithm::{ALL, Definition};
 use crate::limiter::codec;
+use wire::call::lua::{is_lower, is_name};
 
 /// What stands for what is said of one rule.
 const FIELDS: [(&str, &str); 7] = [

@@ -12,11 +12,11 @@ use once_cell::race::OnceBox;
 use self::compose::{FIRST_ARGUMENT, Form};
 use super::holds::{self, Unsettled};
 use super::{codec, request_memory};
-use crate::call::lua::{Constants, EXACT, TEST_TTL};
-use crate::call::script::Script;
 use crate::client::MAX_REQUEST_MEMORY;
 use crate::limiter::algorithm::{self, Algorithm, log};
 use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, Policy};
+use wire::call::lua::{Constants, EXACT, TEST_TTL};
+use wire::call::script::Script;
 
 const LOAD: &str = include_str!("load.lua");
 const FINISH: &str = include_str!("finish.lua");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::table::{LeaseHolder, LeaseTable, Waiter, waits_in_order};
 use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, QueueMode, load_all, save};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 pub(super) const REFUSED: u64 = 0;
 pub(super) const GRANTED: u64 = 1;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ADOPT, AttemptId, load_all, save};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Gives the lease of an id to another id, in every table, or in none, and lengthens it. Answers the token; none if the id
 /// does not hold in all of them.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AttemptId, EXTEND, load_all, save};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{FORCE_RELEASE, load_all, save};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Frees all that anybody holds in the tables. Answers how many leases were ended.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{INSPECT, MAX_WHO_BYTES, MOST_HOLDERS, Who, load_all};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 const HOLDER_FIELDS: usize = 6;
 

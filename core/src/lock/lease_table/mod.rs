@@ -14,13 +14,13 @@ mod table;
 mod tests;
 mod who;
 
-use crate::base::error::Result;
-pub use crate::call::hint::{AttemptId, Channel};
-use crate::call::hint::{SHARDED, TELL};
-use crate::call::lua::{Constants, EXACT};
-use crate::call::script::NamedScript;
-use crate::call::space::Space;
 use table::LeaseTable;
+use wire::base::error::Result;
+pub use wire::call::hint::{AttemptId, Channel};
+use wire::call::hint::{SHARDED, TELL};
+use wire::call::lua::{Constants, EXACT};
+use wire::call::script::NamedScript;
+use wire::call::space::Space;
 
 pub use acquire::{Acquire, AcquireOutcome, Grant};
 pub use adopt::Adopt;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{AttemptId, RELEASE, load_all, save};
-use crate::call::prelude::*;
+use wire::call::prelude::*;
 
 /// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
 #[derive(Clone, Debug)]

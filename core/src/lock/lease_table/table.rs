@@ -6,8 +6,8 @@ use super::{
     AttemptId, Channel, HEARTBEAT, LONGEST_TOMBSTONE, MOST_TOMBSTONES, MOST_WAITERS, PATIENCE, RIGHT_OF_WAY,
     TABLE_MEMORY,
 };
-use crate::base::clock::clamp;
-use crate::call::lua::EXACT;
+use wire::base::clock::clamp;
+use wire::call::lua::EXACT;
 
 const MAGIC: &[u8] = b"QK\x01";
 /// The bytes before the first record.

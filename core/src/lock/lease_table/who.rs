@@ -1,7 +1,7 @@
 //! Who holds a lock, for those who look: host, process and label, one a line.
 
-use crate::base::fork::ForkCell;
-use crate::base::host;
+use wire::base::fork::ForkCell;
+use wire::base::host;
 
 /// The name of the host and the number of this process, asked of the system once: an acquisition takes no system call for them.
 static HERE: ForkCell<(String, u64)> = ForkCell::new();

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Instant;
 
 use super::{IN_LINE, LockKeys, LockQueue, Passing, Question, QueuedAttempt};
-use crate::base::error::{Code, Error, Result};
-use crate::call::answer::Answer;
-use crate::call::sink::Tag;
-use crate::connection::subscription::HintChannel;
 use crate::lock::lease_table::{AcquireOutcome, AttemptId, Grant};
-use crate::reactor::{Action, Guest, Need, WaitStage};
+use wire::base::error::{Code, Error, Result};
+use wire::call::answer::Answer;
+use wire::call::sink::Tag;
+use wire::connection::subscription::HintChannel;
+use wire::reactor::{Action, Guest, Need, WaitStage};
 
 impl Guest for LockQueue {
     fn is_idle(&self) -> bool {

@@ -1,10 +1,10 @@
 use super::*;
-use crate::base::error::{Code, Error};
-use crate::call::sink::Sink;
 use crate::client::{Client, Options};
 use crate::lock::LockOptions;
 use crate::lock::spec::{LockKind, LockSpec};
-use crate::reactor::Guest;
+use wire::base::error::{Code, Error};
+use wire::call::sink::Sink;
+use wire::reactor::Guest;
 
 struct Nobody;
 

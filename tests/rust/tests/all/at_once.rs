@@ -102,7 +102,7 @@ fn same(key: &[u8], called: Result<Decision>, at_once: Option<Result<Decision>>)
         (Ok(called), Ok(at_once)) => assert_eq!(called, at_once, "{key:?}"),
         (Err(called), Err(at_once)) => {
             assert_eq!((called.code(), called.message()), (at_once.code(), at_once.message()));
-            assert_eq!(called.decision(), at_once.decision());
+            assert_eq!(called.cause::<Decision>(), at_once.cause::<Decision>());
         }
         (called, at_once) => panic!("{called:?} by a call, {at_once:?} at once"),
     }

@@ -80,7 +80,11 @@ fn told(answer: Result<Answer>) -> String {
     };
     match answer {
         Ok(answer) => answer.get::<Decision>().map_or_else(|| format!("{:?}", answer.get::<bool>()), shown),
-        Err(error) => format!("{} {}", error.code().as_str(), error.decision().map_or_else(String::new, shown)),
+        Err(error) => format!(
+            "{} {}",
+            error.code().as_str(),
+            error.cause::<quotalock::Decision>().map_or_else(String::new, shown)
+        ),
     }
 }
 

@@ -116,7 +116,7 @@ fn require_raises_with_the_decision() {
         let error = limiter.require(b"user:42", 1).unwrap().run().unwrap_err();
         assert_eq!(error.code(), Code::Limited, "{name}");
         assert!(error.message().contains("user:42") && error.message().contains("login"), "{name}: {error}");
-        let decision = error.decision().unwrap();
+        let decision = error.cause::<quotalock::Decision>().unwrap();
         assert!(!decision.allowed && decision.retry_after.unwrap() <= 3_600_000_000, "{name}: {decision:?}");
     }
 }

@@ -1,6 +1,6 @@
 use super::super::HEADER;
 use super::*;
-use crate::call::space::{Object, Planted};
+use wire::call::space::{Object, Planted};
 
 const NOW: u64 = 1_700_000_000_000_000;
 

@@ -14,11 +14,11 @@ use super::{
     LONGEST_TOMBSTONE, MOST_HOLDERS, MOST_TOMBSTONES, MOST_WAITERS, QueueMode, Release, TABLE_MEMORY, table,
 };
 use super::{PATIENCE, RIGHT_OF_WAY};
-use crate::base::decision::Source;
-use crate::call::answer::Answer;
-use crate::call::operation::Operation;
-use crate::call::space::{Planted, Space};
-use crate::memory::store::MemoryStore;
+use wire::base::source::Source;
+use wire::call::answer::Answer;
+use wire::call::operation::Operation;
+use wire::call::space::{Planted, Space};
+use wire::memory::store::MemoryStore;
 
 const START: u64 = 1_700_000_000_000_000;
 const SECOND: u64 = 1_000_000;

@@ -1,0 +1,28 @@
+//! One call of one script, without I/O: what is sent, what comes back, and what a refusal means.
+
+pub mod answer;
+pub mod args;
+pub mod breaker;
+pub mod hint;
+pub mod known;
+pub mod lua;
+pub mod operation;
+pub mod refusal;
+pub mod refusal_breaker;
+pub mod resp;
+pub mod script;
+pub mod sink;
+pub mod space;
+
+/// What the definition of an operation names, for one import.
+pub mod prelude {
+    pub use super::answer::Answer;
+    pub use super::args::Args;
+    pub use super::operation::{Bundle, Effect, Frame, Operation, bytes, flag, int, odd_reply, unsigned};
+    pub use super::resp::{Reply, ReplyLimit};
+    pub use super::script::Script;
+    pub use super::space::Space;
+    pub use crate::base::error::{Error, Result};
+    pub use crate::base::source::Source;
+    pub use crate::metrics::Feature;
+}

@@ -1,0 +1,117 @@
+//! The guests of the process' thread: what a feature has it do for the callers of one client.
+
+use std::any::Any;
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use super::cleanup::Cleanup;
+use crate::base::error::{Error, Result};
+use crate::call::answer::Answer;
+use crate::call::hint::AttemptId;
+use crate::call::sink::Tag;
+use crate::connection::subscription::HintChannel;
+use crate::session::Session;
+use crate::session::call::Task;
+use crate::session::exchange::Exchange;
+
+/// What somebody needs a subscription for: the client, what channels' names begin with, and the slot.
+pub type Need = (Arc<Session>, Arc<[u8]>, u16);
+
+/// Those of one client who wait for one kind of thing, and what else has to be done for them in time. No I/O: what is to be
+/// sent, and who has an answer, it tells by [`Action`]s.
+pub trait Guest: Any + Send {
+    /// Whether there is nothing that it has to do, or expects.
+    fn is_idle(&self) -> bool;
+    /// Who needs a subscription.
+    fn unsubscribed(&self) -> Vec<Need>;
+    /// The slots in which somebody waits.
+    fn slots(&self) -> HashSet<u16>;
+    /// The subscription in a slot was made, or made again, or elsewhere: those who rested may have missed a hint.
+    fn on_subscribed(&mut self, slot: u16, ear: HintChannel);
+    /// No subscription could be made in a slot.
+    fn on_not_subscribed(&mut self, slot: u16, error: &Error);
+    /// The subscription in a slot has gone.
+    fn on_subscription_lost(&mut self, slot: u16);
+    /// A hint has come.
+    fn on_hint(&mut self, id: &AttemptId);
+    /// The answer to what it asked under this number.
+    fn on_answer(&mut self, number: u64, answer: Result<Answer>);
+    /// Does what is due.
+    fn turn(&mut self, now: Instant);
+    /// When to turn again if nothing else happens.
+    fn next_turn(&self) -> Option<Instant>;
+    /// Takes back those whose callers don't wait any more.
+    fn cancel(&mut self, is_it: &dyn Fn(&Tag) -> bool);
+    /// Ends everybody's wait, and has taken back what may be held: the client was closed.
+    fn close(&mut self);
+    /// What it wants done since the last time.
+    fn take_actions(&mut self) -> Vec<Action>;
+}
+
+/// What a guest wants done.
+pub enum Action {
+    /// Do this; its answer comes back under this number, which the guest gives to nothing else.
+    Ask(u64, Work),
+    /// Send this; the answer is of no interest.
+    CleanUp(Cleanup),
+    /// As [`CleanUp`](Action::CleanUp), but it was just tried, and failed so.
+    CleanUpLater(Cleanup, Error),
+    /// Give an answer.
+    Answer(Tag, Result<Answer>),
+}
+
+/// Work that takes its time.
+pub enum Work {
+    /// A call for the client's connection.
+    Call(Exchange),
+    /// Something for a thread of its own.
+    Task(Task),
+}
+
+/// The guests of one client, one of each type.
+pub struct Guests {
+    session: Weak<Session>,
+    all: Vec<Box<dyn Guest>>,
+}
+
+impl Guests {
+    pub(super) fn new(session: &Arc<Session>) -> Guests {
+        Guests { session: Arc::downgrade(session), all: Vec::new() }
+    }
+
+    /// The guest of this type, which is made if there is none.
+    pub fn of<G: Guest + Default>(&mut self) -> Option<&mut G> {
+        if self.get::<G>().is_none() {
+            self.all.push(Box::new(G::default()));
+        }
+        self.get()
+    }
+
+    /// The guest of this type.
+    pub fn get<G: Guest>(&mut self) -> Option<&mut G> {
+        self.all.iter_mut().find_map(|guest| {
+            let any: &mut dyn Any = &mut **guest;
+            any.downcast_mut()
+        })
+    }
+
+    /// The guest in this place; places do not change.
+    pub(super) fn at(&mut self, place: usize) -> Option<&mut dyn Guest> {
+        self.all.get_mut(place).map(|guest| &mut **guest)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn Guest> {
+        self.all.iter().map(|guest| &**guest)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Guest>> {
+        self.all.iter_mut()
+    }
+
+    /// Whether nobody will come to them any more, and nothing is left to do.
+    pub(super) fn are_gone(&self) -> bool {
+        let is_open = self.session.upgrade().is_some_and(|session| !session.is_closed());
+        !is_open && self.all.iter().all(|guest| guest.is_idle())
+    }
+}

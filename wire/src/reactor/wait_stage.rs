@@ -1,0 +1,84 @@
+//! Where somebody is who waits on the process' thread, for a lock or for an entry of a cache.
+
+use std::time::{Duration, Instant};
+
+/// In memory nobody gives hints: one asks again after this.
+pub const IN_MEMORY: Duration = Duration::from_millis(5);
+
+/// The longest that one rests before asking again: what a lost hint costs at most. By its luck up to a fifth less, so that
+/// those who wait don't all ask at once.
+pub fn longest_rest(luck: u8) -> Duration {
+    Duration::from_secs(1).mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
+}
+
+/// One who waits, between asking and resting; `Others` says who asks in its place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum WaitStage<Others> {
+    /// Others ask first.
+    Behind(Others),
+    /// It was asked, and maybe a hint came before the answer that the hint is about.
+    Asking {
+        /// Whether a hint came meanwhile.
+        told: bool,
+    },
+    /// A subscription is being made.
+    Unsubscribed,
+    /// It was told to wait for a hint, or until this moment.
+    Resting(Instant),
+}
+
+impl<Others> WaitStage<Others> {
+    /// A question was just sent.
+    pub const ASKS: Self = WaitStage::Asking { told: false };
+
+    /// Whether it is being asked.
+    pub fn is_asking(&self) -> bool {
+        matches!(self, WaitStage::Asking { .. })
+    }
+
+    /// Whether it rests.
+    pub fn is_resting(&self) -> bool {
+        matches!(self, WaitStage::Resting(_))
+    }
+
+    /// Whether a subscription is being made.
+    pub fn is_unsubscribed(&self) -> bool {
+        matches!(self, WaitStage::Unsubscribed)
+    }
+
+    /// Whether a new subscription is a reason to ask: without one no hint could be heard.
+    pub fn lacks_hints(&self) -> bool {
+        self.is_unsubscribed() || self.is_resting()
+    }
+
+    /// Takes a hint: true if it is to be asked now.
+    pub fn on_hint(&mut self) -> bool {
+        if let WaitStage::Asking { told } = self {
+            *told = true;
+        }
+        self.is_resting()
+    }
+
+    /// Lets it rest, unless a hint came before the answer that says so: false, then it is to be asked again.
+    pub fn rest(&mut self, until: Instant) -> bool {
+        if matches!(self, WaitStage::Asking { told: true }) {
+            return false;
+        }
+        *self = WaitStage::Resting(until);
+        true
+    }
+
+    /// Whether its rest is over.
+    pub fn is_rested(&self, now: Instant) -> bool {
+        matches!(self, WaitStage::Resting(until) if *until <= now)
+    }
+
+    /// When to look after it, whose patience ends at this moment: who asks is answered in its own time.
+    pub fn due(&self, patience: Instant) -> Option<Instant> {
+        match self {
+            WaitStage::Asking { .. } => None,
+            WaitStage::Resting(until) => Some(patience.min(*until)),
+            WaitStage::Behind(_) | WaitStage::Unsubscribed => Some(patience),
+        }
+    }
+}
