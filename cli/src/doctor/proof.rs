@@ -27,6 +27,15 @@ impl ValueView {
         }
     }
 
+    /// What Redis calls its type; empty if that is not known.
+    pub fn redis_type(&self) -> &[u8] {
+        match self {
+            ValueView::Text(_) => b"string",
+            ValueView::Marked(_) => b"zset",
+            ValueView::Other(kind, _) => kind,
+        }
+    }
+
     /// When its own record says that it ended, in milliseconds since the epoch.
     pub fn ended_at(&self) -> Option<u64> {
         match self {
