@@ -266,8 +266,8 @@ export interface QuorumOptions extends AcquireOptions {
   /** Every fencing token is larger than this (0 to 2^52; default: 0). */
   readonly tokenAbove?: number | undefined
   /**
-   * What {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no line
-   * breaks (default: empty).
+   * What {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no control
+   * characters (default: empty).
    */
   readonly label?: string | undefined
   /**
