@@ -134,7 +134,8 @@ test('null is not an option that was left out, but where the declaration has it'
     assert.throws(() => any.cache('c', { [name]: null }), BAD, name)
   }
   for (const name of ['ttlMs', 'leaseMs', 'errorTtlMs']) assert.throws(() => any.once('o', { [name]: null }), BAD, name)
-  for (const name of ['ledgerCap', 'retentionMs', 'scope']) assert.throws(() => any.stock('s', { [name]: null }), BAD, name)
+  for (const name of ['ledgerCap', 'retentionMs', 'scope'])
+    assert.throws(() => any.stock('s', { [name]: null }), BAD, name)
   for (const name of ['prefetch', 'scope', 'enforce']) {
     assert.throws(() => any.limiter('n', '9/s', { [name]: null }), BAD, name)
   }
@@ -143,7 +144,8 @@ test('null is not an option that was left out, but where the declaration has it'
   // No limit, no end: so a status has them.
   await stock.open(5, { perBuyer: null, endsMs: null })
   await assert.rejects(stock.restock(1, { prizes: null }), BAD)
-  for (const name of ['holdMs', 'quantity', 'requestId']) await assert.rejects(stock.take('b', { [name]: null }), BAD, name)
+  for (const name of ['holdMs', 'quantity', 'requestId'])
+    await assert.rejects(stock.take('b', { [name]: null }), BAD, name)
   await assert.rejects(own.takeAll([[stock, 1]], 'b', /** @type {any} */ ({ holdMs: null })), BAD)
   const { reservation } = await stock.take('b')
   await assert.rejects(stock.extend(reservation.id, null), BAD)
@@ -151,7 +153,8 @@ test('null is not an option that was left out, but where the declaration has it'
   // The cursor behind the last page is null.
   assert.equal((await stock.reservations({ cursor: null })).next, null)
   assert.ok(await stock.ledger({ after: null }))
-  for (const name of ['ttlMs', 'waitMs', 'label', 'replicasAck']) await assert.rejects(any.lock('l', { [name]: null }), BAD)
+  for (const name of ['ttlMs', 'waitMs', 'label', 'replicasAck'])
+    await assert.rejects(any.lock('l', { [name]: null }), BAD)
 })
 
 test('the stack begins at the caller', async () => {
