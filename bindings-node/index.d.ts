@@ -267,7 +267,7 @@ export interface QuorumOptions extends AcquireOptions {
   readonly tokenAbove?: number | undefined
   /**
    * The text that {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no
-   * line breaks (default: empty).
+   * control characters (default: empty).
    */
   readonly label?: string | undefined
   /**
@@ -281,7 +281,10 @@ export interface QuorumOptions extends AcquireOptions {
 export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival (default: false). */
   readonly fair?: boolean | undefined
-  /** How many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0). */
+  /**
+   * How many replicas must have a grant before it counts; 0 asks none, and nothing else is taken on `memory://`, which
+   * has no replicas (0 to 2^32 - 1; default: 0).
+   */
   readonly replicasAck?: number | undefined
   /** How long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms). */
   readonly ackTimeoutMs?: number | undefined

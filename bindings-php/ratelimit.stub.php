@@ -1088,9 +1088,9 @@ namespace Quotalock {
          * @param bool $fair whether waiters are served in order of arrival (default: false)
          * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this (0 to 2^52; default: 0)
          * @param string $label the text that Lock::inspect() shows of the holder next to its host and process: up to
-         *     128 bytes of UTF-8, no line breaks (default: empty)
-         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none (0
-         *     to 2^32 - 1; default: 0)
+         *     128 bytes of UTF-8, no control characters (default: empty)
+         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none, and
+         *     nothing else is taken on `memory://`, which has no replicas (0 to 2^32 - 1; default: 0)
          * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for the replicas (1 ms to 1 minute; default:
          *     100 ms)
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option

@@ -71,15 +71,24 @@ function number(what, given) {
  * @param {unknown} given
  */
 function numberIfGiven(what, given) {
-  return given === undefined || given === null ? undefined : number(what, given)
+  return given === undefined ? undefined : number(what, given)
 }
 
 /**
- * A text that may be left out.
+ * A number that may be left out, or be null: there is none.
  * @param {string} what
  * @param {unknown} given
  */
-function textIfGiven(what, given) {
+function numberOrNull(what, given) {
+  return given === null ? undefined : numberIfGiven(what, given)
+}
+
+/**
+ * A text that may be left out, or be null: there is none.
+ * @param {string} what
+ * @param {unknown} given
+ */
+function textOrNull(what, given) {
   return given === undefined || given === null ? undefined : text(what, given)
 }
 
@@ -176,7 +185,7 @@ function policyOf(given) {
       limit: number('limit', limit),
       periodMs: number('periodMs', periodMs),
       algorithm: text('algorithm', algorithm),
-      capacity: capacity === undefined || capacity === null ? undefined : number('capacity', capacity),
+      capacity: numberOrNull('capacity', capacity),
     }
   })
 }
@@ -205,10 +214,11 @@ module.exports = {
   kind,
   number,
   numberIfGiven,
+  numberOrNull,
   options,
   policyOf,
   refusal,
   signalOf,
   text,
-  textIfGiven,
+  textOrNull,
 }

@@ -4,7 +4,17 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { bytesIfGiven, bytesOf, number, numberIfGiven, options, refusal, text, textIfGiven } = require('./argument.js')
+const {
+  bytesIfGiven,
+  bytesOf,
+  number,
+  numberIfGiven,
+  numberOrNull,
+  options,
+  refusal,
+  text,
+  textOrNull,
+} = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
 const { ledger, page, status, taken } = require('./sale.js')
@@ -71,8 +81,8 @@ class Stock {
     const { perBuyer, endsMs, prizes } = options(given, OPEN_OPTIONS)
     const [units, most, ends] = [
       number('quantity', quantity),
-      numberIfGiven('perBuyer', perBuyer),
-      numberIfGiven('endsMs', endsMs),
+      numberOrNull('perBuyer', perBuyer),
+      numberOrNull('endsMs', endsMs),
     ]
     const codes = prizesOf(prizes)
     return await this.#call(this.open, (channel) => channel.open(this.#native, units, most, ends, codes))
@@ -124,14 +134,14 @@ class Stock {
   /** @type {Surface['reservations']} */
   async reservations(given) {
     const { cursor, count = COUNT } = options(given, PAGE_OPTIONS)
-    const [from, most] = [textIfGiven('cursor', cursor), number('count', count)]
+    const [from, most] = [textOrNull('cursor', cursor), number('count', count)]
     return page(await this.#call(this.reservations, (channel) => channel.reservations(this.#native, from, most)))
   }
 
   /** @type {Surface['ledger']} */
   async ledger(given) {
     const { after, count = COUNT } = options(given, LEDGER_OPTIONS)
-    const [from, most] = [textIfGiven('after', after), number('count', count)]
+    const [from, most] = [textOrNull('after', after), number('count', count)]
     return ledger(await this.#call(this.ledger, (channel) => channel.ledger(this.#native, from, most)))
   }
 
@@ -150,7 +160,7 @@ class Stock {
 
 /** @param {unknown} given */
 function prizesOf(given) {
-  if (given === undefined || given === null) return []
+  if (given === undefined) return []
   if (!Array.isArray(given)) throw refusal('prizes', given, 'an array of strings or Uint8Arrays')
   return given.map((prize) => bytesOf('prize', prize))
 }

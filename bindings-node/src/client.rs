@@ -169,8 +169,8 @@ impl Client {
 
 fn rule(given: &RuleInput) -> quotalock::Result<quotalock::Rule> {
     let algorithm = Algorithm::parse(&given.algorithm)?;
-    let (limit, period) = (unsigned("limit", given.limit)?, micros("period", given.period_ms)?);
-    let capacity = given.capacity.map(|capacity| unsigned("capacity", capacity)).transpose()?;
+    let (limit, period) = (convert::rule_amount("limit", given.limit)?, micros("period", given.period_ms)?);
+    let capacity = given.capacity.map(|capacity| convert::rule_amount("capacity", capacity)).transpose()?;
     quotalock::Rule::of(algorithm, limit, period, capacity)
 }
 

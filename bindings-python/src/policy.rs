@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyInt, PyString};
 use quotalock::{Algorithm, Policy, convert};
 
 use crate::argument::{self, kind, seconds, shown, whole};
@@ -29,8 +29,8 @@ impl Rule {
         capacity: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rule> {
         let py = limit.py();
-        let (limit, period) = (whole("limit", limit.as_borrowed())?, seconds("period", period.as_borrowed())?);
-        let capacity = capacity.map(|capacity| whole("capacity", capacity.as_borrowed())).transpose()?;
+        let (limit, period) = (amount("limit", limit)?, seconds("period", period.as_borrowed())?);
+        let capacity = capacity.map(|capacity| amount("capacity", capacity)).transpose()?;
         let algorithm = Algorithm::parse(algorithm.0);
         let rule = algorithm.and_then(|algorithm| quotalock::Rule::of(algorithm, limit, period, capacity));
         rule.map(Rule).map_err(|error| raised(py, &error))
@@ -84,6 +84,17 @@ impl Rule {
     /// The capacity if it is not the limit: only then every algorithm takes it back.
     fn given_capacity(&self) -> Option<u64> {
         Some(self.capacity()).filter(|capacity| *capacity != self.limit())
+    }
+}
+
+/// A rule's limit or capacity.
+fn amount(what: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    // An int that no number of ours holds.
+    let is_huge = given.is_exact_instance_of::<PyInt>() && given.extract::<i64>().is_err() && given.gt(0)?;
+    if is_huge {
+        Err(raised(given.py(), &convert::above_any_rule(what, shown(given))))
+    } else {
+        whole(what, given.as_borrowed())
     }
 }
 

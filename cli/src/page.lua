@@ -2,8 +2,9 @@
 --
 -- ARGV: cursor, about how many keys, what the names of our keys begin with, and of how many of ours with a TTL one is read.
 -- Reply: cursor, how many keys there were, how many may not be read, why, then of each answered key: its name; 's' for a
--- text, 'w' for a sorted set with Symfony's mark, 'o' for another type, 'v' for one of ours with a TTL; its first bytes, the
--- mark's score, or the type, a newline and the first element of a list or sorted set.
+-- text, 'w' for a sorted set with Symfony's mark, 'o' for another type; 'v' for a text of ours with a TTL, 't' for another
+-- type of ours with one; its first bytes, the mark's score, or the type, with 'o' a newline and the first element of a list
+-- or sorted set.
 local try, page = redis.pcall, redis.call('SCAN', ARGV[1], 'COUNT', ARGV[2])
 local keys, prefix, stride = page[2], ARGV[3], tonumber(ARGV[4])
 local size, refused, why, found, n = #prefix, 0, '', {}, 0
@@ -27,7 +28,9 @@ for i = 1, #keys do
       refused = refused + 1
       why = value.err
       kind = nil
-    elseif type(value) == 'table' and kind == 's' then
+    elseif type(value) == 'table' and kind == 'v' then
+      kind, value = 't', try('TYPE', key).ok
+    elseif type(value) == 'table' then
       local told, mark = try('TYPE', key).ok, text(try('ZSCORE', key, '__write__'))
       kind, value = 'w', mark
       if mark == '' then

@@ -20,8 +20,10 @@ pub enum Stands {
     Marked(Vec<u8>),
     /// Another type, without a TTL: its name, and the first element of a list or sorted set.
     Other(Vec<u8>, Vec<u8>),
-    /// One of ours with a TTL: its first bytes; none if it is no text.
+    /// A text of ours with a TTL: its first bytes.
     Own(Vec<u8>),
+    /// One of ours of another type, with a TTL: the type's name.
+    OwnOther(Vec<u8>),
 }
 
 /// A page.
@@ -153,7 +155,7 @@ impl Pages {
                             page.refuse(1, &refusal.message);
                             continue;
                         }
-                        (_, false, _) => Stands::Own(Vec::new()),
+                        (_, false, told) => Stands::OwnOther(told.get(1).cloned().unwrap_or_default()),
                         (_, _, [mark, _, item, member]) if mark.is_empty() => {
                             Stands::Other(told[1].clone(), [item.as_slice(), member].concat())
                         }
@@ -179,6 +181,7 @@ impl ScanPage {
 fn stands(kind: &[u8], value: Vec<u8>) -> Stands {
     match kind {
         b"v" => Stands::Own(value),
+        b"t" => Stands::OwnOther(value),
         b"w" => Stands::Marked(value),
         b"s" => Stands::Text(value),
         _ => {

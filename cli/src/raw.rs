@@ -158,8 +158,10 @@ fn read(node: &mut Node, key: &[u8], most: usize) -> Result<Option<Raw>, Refusal
 pub struct ScannedKey {
     /// The key.
     pub key: Vec<u8>,
-    /// Its value; none of what is no string.
+    /// Its value; none of what is no string, or may not be read.
     pub value: Option<Vec<u8>>,
+    /// Whether it is of another Redis type than a string.
+    pub is_other_type: bool,
     /// How long it lasts yet, in milliseconds; none if it has no TTL.
     pub ttl: Option<u64>,
     /// The server's clock, in microseconds.
@@ -226,13 +228,12 @@ fn values_and(
             Ok(Value::Int(ttl)) => ttl,
             _ => -2,
         };
-        let value = match value {
-            Ok(Value::BulkString(value)) => Some(value),
-            // It is no string, or may not be read.
-            Err(_) if ttl != -2 => None,
+        let (value, is_other_type) = match value {
+            Ok(Value::BulkString(value)) => (Some(value), false),
+            Err(refusal) if ttl != -2 => (None, refusal.message.contains("WRONGTYPE")),
             _ => continue,
         };
-        each(ScannedKey { key, value, ttl: u64::try_from(ttl).ok(), now });
+        each(ScannedKey { key, value, is_other_type, ttl: u64::try_from(ttl).ok(), now });
     }
     Ok(more)
 }

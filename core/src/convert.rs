@@ -1,9 +1,13 @@
 //! From the numbers of other languages to ours, with one wording of the refusal for all of them.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use crate::limiter::policy::MAX_PERIOD;
-use wire::base::error::{Error, Result};
+use wire::base::error::{Code, Error, Result};
+
+/// Up to here floats skip no whole number.
+const EXACT: f64 = (1_u64 << 53) as f64;
 
 /// A cost, an amount or a limit given as a signed number; `what` names it in the message.
 ///
@@ -15,12 +19,27 @@ pub fn unsigned(what: &str, given: i64) -> Result<u64> {
         .map_err(|_| Error::invalid(format!("{what} {given} is negative: give a positive whole number")))
 }
 
+/// A rule's limit or capacity that no number of ours holds: more than any rule may have.
+pub fn above_any_rule(what: &str, given: impl Display) -> Error {
+    Error::new(Code::InvalidPolicy, format!("{what} {given} is more than 2^52: give less"))
+}
+
+/// A rule's limit or capacity given as a float, which is all that JavaScript has.
+///
+/// # Errors
+/// `invalid_policy` for more than any rule may have; `invalid_argument` for a negative number, a fraction, NaN or an infinity.
+pub fn rule_amount(what: &str, given: f64) -> Result<u64> {
+    if given.is_finite() && given > EXACT {
+        return Err(above_any_rule(what, given));
+    }
+    unsigned(what, whole(what, given)?)
+}
+
 /// A whole number given as a float, which is all that JavaScript has.
 ///
 /// # Errors
 /// `invalid_argument` for a fraction, NaN, an infinity, or a number so large that floats skip whole numbers there.
 pub fn whole(what: &str, given: f64) -> Result<i64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
     if given.abs() > EXACT {
         return Err(Error::invalid(format!("{what} {given:?} is too large to be exact: give at most 2^52")));
     }

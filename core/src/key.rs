@@ -282,6 +282,21 @@ impl KeyName {
         };
         Some(KeyName { kind, name, scope, key, beside: beside.to_vec() })
     }
+
+    /// The Redis type that calls need at this key: they fail with `wrong_type` if it has another, and the reports are lost. None
+    /// if calls replace any other type, or have no such key.
+    pub fn redis_type(&self) -> Option<&'static str> {
+        match (self.kind, self.beside.as_slice()) {
+            (KeyKind::Stock, b"") => Some("hash"),
+            (KeyKind::Stock, b":holds") => Some("zset"),
+            (KeyKind::Stock, b":ledger") => Some("stream"),
+            (KeyKind::Reports, _) => Some("stream"),
+            (KeyKind::Request, _) | (_, b"") => Some("string"),
+            // A request that took or added units.
+            (KeyKind::Stock, _) => Some("string"),
+            _ => None,
+        }
+    }
 }
 
 /// Whether keys of this kind may have a scope.
@@ -319,6 +334,21 @@ mod tests {
         }
         assert_eq!(read(&reports("ql")), of(KeyKind::Reports, b"", None, None, b""));
         assert_eq!(read(b"ql:sem:{x}"), of(KeyKind::Semaphore, b"x", None, None, b""));
+        for (redis_key, needed) in [
+            ("ql:limit:n:{x}", Some("string")),
+            ("ql:request:n:{x}:consume:i", Some("string")),
+            ("ql:lock:{x}", Some("string")),
+            ("ql:stock:{x}", Some("hash")),
+            ("ql:stock:{s}:{x}:holds", Some("zset")),
+            ("ql:stock:{x}:ledger", Some("stream")),
+            ("ql:stock:{x}:take:{b}:i", Some("string")),
+            ("ql:stock:{x}:restock:i", Some("string")),
+            ("ql:reports", Some("stream")),
+            ("ql:cache:n:{x}", Some("string")),
+            ("ql:cache:n:{x}:wait", None),
+        ] {
+            assert_eq!(read(redis_key.as_bytes()).and_then(|name| name.redis_type()), needed, "{redis_key}");
+        }
         assert_eq!(read(b"ql:cache:n:{x}:wait"), of(KeyKind::Cache, b"n", None, Some(b"x"), b":wait"));
         let request = b"ql:request:n:{x}:consume:i{d";
         assert_eq!(read(request), of(KeyKind::Request, b"n", None, Some(b"x"), b":consume:i{d"));

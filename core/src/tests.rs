@@ -162,3 +162,25 @@ fn what_a_server_refused_a_call_with_is_not_forgotten_when_its_time_is_over_befo
     assert_eq!(error.code(), Code::Unavailable);
     assert!(error.message().contains("LOADING"), "{error}");
 }
+
+#[test]
+fn what_came_of_an_earlier_try_is_not_forgotten_when_the_time_of_the_next_one_is_over() {
+    let url = Some("redis://127.0.0.1:1".to_owned());
+    let client = Client::new(Options { url, timeout: Duration::from_secs(60), ..Options::default() }).unwrap();
+    let limiter = client.limiter("n", "3/hour".parse().unwrap()).unwrap();
+    for is_sent_again in [false, true] {
+        let Call::One(mut exchange) = limiter.consume(b"k", 1).unwrap().into_call() else {
+            panic!("of one server")
+        };
+        assert!(matches!(exchange.start(), Step::Send));
+        let too_late = Reply::Array(vec![Reply::Int(0), Reply::Int(1_763_900_000_000_000)]);
+        let step = exchange.on_reply(too_late, &mut ServerClock::new(0, Instant::now()));
+        assert!(matches!(step, Step::Send));
+        let ended = if is_sent_again { exchange.on_timeout() } else { exchange.on_timeout_unsent() };
+        let Step::Done(Err(error)) = ended else { panic!("the call ends") };
+        assert_eq!(error.code(), Code::Timeout);
+        assert!(error.message().contains("arrived at the server too late and was not done"), "{error}");
+        // The last try may have run.
+        assert_eq!(error.message().contains("got no answer"), is_sent_again, "{error}");
+    }
+}

@@ -20,7 +20,7 @@ from command import Program
 from conftest import Servers
 from member import Member, until
 from planted import ENDED_MS, healthy, leave_ended, lines
-from quotalock import Client
+from quotalock import Client, WrongType
 from sentinels import Sentinels
 
 # What the program needs to look, without a right to change anything.
@@ -80,6 +80,80 @@ def test_what_of_ours_would_heal_is_told_and_lives_no_longer_than_it_says(server
     assert server.ask("PTTL", key % "number") == -1
     assert limiter.consume("number").healed
     client.close()
+
+
+# Keys of ours, which of their calls needs them, and of what type another application made them.
+OF_OTHER_TYPES: list[tuple[str, Callable[[Client], object], tuple[str, ...]]] = [
+    ("ql:limit:checkout:{k}", lambda client: client.limiter("checkout", "9/s").consume("k"), ("RPUSH", "x")),
+    ("ql:lock:{k}", lambda client: client.lock("k").acquire(), ("SADD", "x")),
+    ("ql:sem:{k}", lambda client: client.semaphore("k", permits=2).acquire(), ("HSET", "x", "y")),
+    ("ql:rw:{k}", lambda client: client.read_lock("k").acquire(), ("ZADD", "1", "__write__")),
+    ("ql:cache:c:{k}", lambda client: client.cache("c").put("k", b""), ("RPUSH", "x")),
+    ("ql:once:o:{k}", lambda client: client.once("o").claim("k"), ("RPUSH", "x")),
+    ("ql:stock:{k}", lambda client: client.stock("k").open(1), ("SET", "x")),
+    ("ql:stock:{k}:holds", lambda client: client.stock("k").open(1), ("RPUSH", "x")),
+    ("ql:stock:{k}:ledger", lambda client: client.stock("k").open(1), ("RPUSH", "x")),
+    ("ql:stock:{k}:take:{b}:r", lambda client: client.stock("k").take("b", request_id="r"), ("RPUSH", "x")),
+    (
+        "ql:request:n:{k}:consume:r",
+        lambda client: client.limiter("n", "9/s").consume("k", request_id="r"),
+        ("RPUSH", "x"),
+    ),
+]
+
+
+@pytest.mark.parametrize("ttl", [None, 600])
+@pytest.mark.parametrize(("key", "call", "write"), OF_OTHER_TYPES, ids=[key for key, *_ in OF_OTHER_TYPES])
+def test_a_key_of_ours_of_another_type_is_told_as_one_that_makes_calls_fail(
+    key: str,
+    call: Callable[[Client], object],
+    write: tuple[str, ...],
+    ttl: int | None,
+    server: Member,
+    quotalock: Program,
+) -> None:
+    client = Client(server.url, timeout=10.0)
+    if ":take:" in key:
+        client.stock("k").open(1)
+    command, *values = write
+    server.ask(command, key, *values)
+    if ttl:
+        server.ask("EXPIRE", key, ttl)
+    with pytest.raises(WrongType):
+        call(client)
+    found = quotalock("doctor", "--json")
+    (wrong,) = [finding for finding in found.json["findings"] if finding["kind"] == "wrong_type"]
+    assert (found.code, wrong["count"], wrong["state"], wrong["fix"]) == (1, 1, "stuck", None)
+    assert "fails with wrong_type" in wrong["means"]
+    assert [example.startswith(f"{key} is a Redis ") for example in wrong["examples"]] == [True]
+    # By commands, where no script may run.
+    few = users(server, *READER, "+lindex", "+zrange")
+    assert "wrong_type" in quotalock("doctor", "--json", url=few).kinds()
+    inspected = quotalock("inspect", "--json", key)
+    (told,) = inspected.json["found"]
+    assert (inspected.code, told["state"]) == (1, "wrong_type")
+    assert "fail with wrong_type" in told["findings"][0]
+    assert len(told["findings"]) == 1
+    server.ask("DEL", key)
+    call(client)
+    client.close()
+
+
+def test_where_calls_replace_another_type_nothing_is_told(server: Member, quotalock: Program) -> None:
+    server.ask("RPUSH", "ql:cache:c:{k}:wait", "x")
+    server.ask("EXPIRE", "ql:cache:c:{k}:wait", 600)
+    client = Client(server.url, timeout=10.0)
+    assert client.cache("c").get("k", lambda: b"loaded") == b"loaded"
+    assert "wrong_type" not in quotalock("doctor", "--json").kinds()
+    client.close()
+
+
+def test_reports_that_are_lost_are_told(server: Member, quotalock: Program) -> None:
+    server.ask("RPUSH", "ql:reports", "x")
+    found = quotalock("doctor", "--json")
+    (wrong,) = [finding for finding in found.json["findings"] if not finding["is_note"]]
+    assert (wrong["kind"], wrong["means"].startswith("what processes report is lost")) == ("wrong_type", True)
+    assert "report is lost" in quotalock("inspect", "ql:reports").out
 
 
 def test_a_fix_notes_what_it_does_first_and_is_taken_back(server: Member, quotalock: Program) -> None:

@@ -220,6 +220,7 @@ def test_a_semaphore_has_its_permits(console: Console) -> None:
         (("lock", "--weight", "2", "job", "true"), "--permits"),
         (("lock", "--permits", "2", "--weight", "3", "job", "true"), "weight 3"),
         (("lock", "--label", "x" * 129, "job", "true"), "129 bytes"),
+        (("lock", "--label", "a\rb", "job", "true"), "control character"),
         (("lock", "-E", "256", "job", "true"), "256"),
     ],
 )
@@ -227,6 +228,12 @@ def test_wrong_usage_runs_nothing(console: Console, words: tuple[str, ...], said
     ended = console.run(*words)
     assert ended.returncode == 2
     assert said in ended.stderr
+
+
+def test_a_command_of_any_name_makes_a_label(console: Console, tmp_path: Path) -> None:
+    command = tmp_path / "two\r\nlines\t\x7f"
+    command.symlink_to("/bin/true")
+    assert ends(console.start("lock", "job", str(command))) == (0, "", "")
 
 
 @pytest.mark.parametrize("many", [25, pytest.param(100, marks=pytest.mark.long)])

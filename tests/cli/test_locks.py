@@ -68,12 +68,14 @@ def test_no_lock_is_fine(console: Console) -> None:
 
 def test_damaged_locks_and_those_that_stay_for_ever_are_findings(console: Console) -> None:
     console.redis.set(f"{console.prefix}:lock:{{damaged}}", "host-1", px=60_000)
+    console.redis.lpush(f"{console.prefix}:lock:{{other}}", "host-1")
     lock = console.client.lock("stuck")
     assert lock.acquire()
     console.redis.persist(f"{console.prefix}:lock:{{stuck}}")
     listed = console.json("locks", code=1)["locks"]
     assert [(one["name"], one["state"], one["has_ttl"]) for one in listed] == [
         ("damaged", "damaged", True),
+        ("other", "wrong_type", False),
         ("stuck", "held", False),
     ]
     said = console.says("locks", code=1)

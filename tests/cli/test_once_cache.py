@@ -66,4 +66,5 @@ def test_damage_is_a_finding(console: Console) -> None:
         assert console.json(what, "o", "k", code=1)["state"] == "damaged"
         console.redis.delete(key)
         console.redis.lpush(key, "x")
-        assert console.json(what, "o", "k", code=1)["state"] == "damaged"
+        told = console.json(what, "o", "k", code=1)
+        assert (told["state"], "fail with wrong_type" in told["findings"][0]) == ("wrong_type", True)

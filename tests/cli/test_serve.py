@@ -114,6 +114,12 @@ def test_the_state_says_what_is_stuck(redis: Member) -> None:
         proven = [row["key"] for row in serving.state["without_ttl"] if row["state"] == "stuck"]
         assert proven == [LARAVEL + ":timer", "limit:buy:42"]
         assert until(lambda: 'quotalock_keys_stuck{family="set-nx-decr"} 1' in serving.metrics())
+        redis.ask("RPUSH", "ql:limit:checkout:{user:2}", "x")
+
+        def fails() -> list[str]:
+            return [row["means"] for row in serving.state["without_ttl"] if row["kind"] == "wrong_type"]
+
+        assert until(lambda: fails() and "fails with wrong_type" in fails()[0])
 
 
 def test_a_name_speaks_to_nobody(redis: Member) -> None:

@@ -227,8 +227,12 @@ def test_logs_that_cannot_be_read(tmp_path: Path) -> None:
     assert "field:NAME" in refuses("simulate", "--policy", "1/s", "--by", "agent", LOG)
     assert json.loads(refuses("--json", "simulate", "--policy", "0/s", LOG))["error"]["code"] == "invalid_policy"
     empty = write(tmp_path, "empty")
-    assert says("simulate", "--policy", "1/s", empty) == "0 requests of 0 clients (by ip) in 0 lines\n"
-    assert outcome("--policy", "1/s", empty)["denied"] == 0
+    assert "empty has no line: nothing was replayed" in refuses("simulate", "--policy", "1/s", empty, code=1)
+    (tmp_path / "blank").write_text("\n\r\n\n")
+    refused = json.loads(refuses("--json", "simulate", "--policy", "1/s", empty, tmp_path / "blank", code=1))
+    assert refused["error"]["code"] == "empty_log"
+    # Next to one with requests it says nothing.
+    assert tells("simulate", "--policy", "10/minute", empty, LOG)["requests"] > 3_000
     noise = tmp_path / "noise"
     noise.write_bytes(random.Random(1).randbytes(1 << 20))
     assert tells("simulate", "--policy", "1/s", noise, code=1)["requests"] == 0

@@ -103,6 +103,9 @@ test('construction throws', () => {
     { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: '1' },
     { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: 1.5 },
     { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: -1 },
+    { limit: Number.POSITIVE_INFINITY, periodMs: 1000 },
+    { limit: Number.NaN, periodMs: 1000 },
+    { limit: -(2 ** 62), periodMs: 1000 },
   ]) {
     assert.throws(() => memory.limiter('n', policy), quotalock.InvalidArgumentError)
   }
@@ -114,9 +117,44 @@ test('construction throws', () => {
     { limit: 1, periodMs: 1000, algorithm: 'x' },
     { limit: 1, periodMs: 1000, capacity: 1 },
     { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: 0 },
+    { limit: 2 ** 52 + 1, periodMs: 1000 },
+    { limit: 2 ** 62, periodMs: 1000 },
+    { limit: 2 ** 70, periodMs: 1000 },
+    { limit: 1, periodMs: 1000, algorithm: 'token-bucket', capacity: 2 ** 62 },
   ]) {
     assert.throws(() => memory.limiter('n', policy), quotalock.InvalidPolicyError)
   }
+})
+
+test('null is not an option that was left out, but where the declaration has it', async () => {
+  const own = client('memory://nulls')
+  const any = /** @type {any} */ (own)
+  const BAD = quotalock.InvalidArgumentError
+  for (const name of ['freshMs', 'staleMs', 'leaseMs', 'negativeMs', 'errorTtlMs', 'beta', 'whenAway']) {
+    assert.throws(() => any.cache('c', { [name]: null }), BAD, name)
+  }
+  for (const name of ['ttlMs', 'leaseMs', 'errorTtlMs']) assert.throws(() => any.once('o', { [name]: null }), BAD, name)
+  for (const name of ['ledgerCap', 'retentionMs', 'scope'])
+    assert.throws(() => any.stock('s', { [name]: null }), BAD, name)
+  for (const name of ['prefetch', 'scope', 'enforce']) {
+    assert.throws(() => any.limiter('n', '9/s', { [name]: null }), BAD, name)
+  }
+  const stock = any.stock('s')
+  await assert.rejects(stock.open(5, { prizes: null }), BAD)
+  // No limit, no end: so a status has them.
+  await stock.open(5, { perBuyer: null, endsMs: null })
+  await assert.rejects(stock.restock(1, { prizes: null }), BAD)
+  for (const name of ['holdMs', 'quantity', 'requestId'])
+    await assert.rejects(stock.take('b', { [name]: null }), BAD, name)
+  await assert.rejects(own.takeAll([[stock, 1]], 'b', /** @type {any} */ ({ holdMs: null })), BAD)
+  const { reservation } = await stock.take('b')
+  await assert.rejects(stock.extend(reservation.id, null), BAD)
+  await assert.rejects(own.extendAll([[stock, reservation.id]], /** @type {any} */ (null)), BAD)
+  // The cursor behind the last page is null.
+  assert.equal((await stock.reservations({ cursor: null })).next, null)
+  assert.ok(await stock.ledger({ after: null }))
+  for (const name of ['ttlMs', 'waitMs', 'label', 'replicasAck'])
+    await assert.rejects(any.lock('l', { [name]: null }), BAD)
 })
 
 test('the stack begins at the caller', async () => {

@@ -33,6 +33,7 @@ test('numbers that cannot be', async () => {
   await rejected(own.lock('n', { maxHoldMs: 0 }), BAD, 'max_hold')
   await rejected(own.lock('n', { replicasAck: -1 }), BAD, 'replicas_ack')
   await rejected(own.lock('n', { replicasAck: 2 ** 32 }), BAD, 'replicas_ack', '2^32 - 1')
+  await rejected(own.lock('n', { replicasAck: 1 }), BAD, 'replicas_ack', 'memory:// has none')
   await rejected(own.lock('n', { replicasAck: 1, ackTimeoutMs: 0 }), BAD, 'ack_timeout')
   // Also where the option is not needed yet.
   await rejected(own.lock('n', { ackTimeoutMs: 0 }), BAD, 'ack_timeout')

@@ -126,6 +126,8 @@ final class ArgumentsTest extends TestCase
         );
         self::assertSame('token-bucket 10/second', client()->limiter('n', $plain)->policy, 'the policy without');
         refused('invalid_policy', fn () => new Rule(10, 1000, 'token-bucket', 0));
+        refused('invalid_policy', fn () => new Rule(2 ** 62, 1000));
+        refused('invalid_policy', fn () => new Rule(10, 1000, 'token-bucket', 2 ** 62));
         self::assertStringContainsString(
             'capacity',
             refused('invalid_policy', fn () => new Rule(10, 1000, capacity: 10))->getMessage()

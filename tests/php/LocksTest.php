@@ -326,6 +326,8 @@ final class LocksTest extends TestCase
                 'token_above' => fn () => $client->lock('n', tokenAbove: -1),
                 'label is not UTF-8' => fn () => $client->lock('n', label: "\xff"),
                 'replicas_ack' => fn () => $client->lock('n', replicasAck: 2 ** 32),
+                'memory:// has none' => fn () => (new Client('memory://'))->lock('n', replicasAck: 1),
+                'U+000D' => fn () => $client->lock('n', label: "a\rb"),
                 'ack_timeout' => fn () => $client->lock('n', ackTimeoutMs: 0),
                 '0 lock names' => fn () => $client->lockAll([]),
                 'named twice' => fn () => $client->lockAll(['a', 'a']),

@@ -18,9 +18,9 @@ BAD_OPTIONS: list[tuple[str, Any]] = [
     *(("wait", wait) for wait in BAD_TIMES),
     *(("max_hold", hold) for hold in (0, *BAD_TIMES)),
     *(("token_above", floor) for floor in (-1, 2**52 + 1, 1.0, True, "1")),
-    *(("replicas_ack", acks) for acks in (-1, 2**40, 1.5, False)),
+    *(("replicas_ack", acks) for acks in (-1, 1, 2**32 - 1, 2**40, 1.5, False)),
     ("label", "x" * 129),
-    ("label", "a\nb"),
+    *(("label", f"a{control}b") for control in "\n\r\t\0\x7f\x85"),
 ]
 
 

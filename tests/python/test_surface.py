@@ -98,6 +98,12 @@ def test_a_rule_has_a_capacity() -> None:
     assert len({plain, rule}) == 2
     assert Rule(10, 1).capacity == 10
     assert pickle.loads(pickle.dumps(Rule(10, 1))) == Rule(10, 1)
+    for huge in (2**52 + 1, 2**62, 2**63, 2**70, 10**400):
+        for given in ((huge, 1), (10, 1, "token-bucket", huge)):
+            with pytest.raises(quotalock.InvalidPolicy):
+                Rule(*given)
+        with pytest.raises(quotalock.InvalidArgument):
+            Rule(-huge, 1)
     for algorithm, capacity in (("token-bucket", 0), ("fixed-window", 10)):
         with pytest.raises(quotalock.InvalidPolicy, match="capacity"):
             Rule(10, 1, algorithm, capacity)

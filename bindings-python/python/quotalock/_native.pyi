@@ -211,8 +211,9 @@ class Client:
           1 hour).
         * `token_above`: every fencing token is larger than this (0 to 2^52; default: 0).
         * `label`: the text that `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of
-          UTF-8, no line breaks (default: empty).
-        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0).
+          UTF-8, no control characters (default: empty).
+        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none, and nothing else is taken
+          on `memory://`, which has no replicas (0 to 2^32 - 1; default: 0).
         * `ack_timeout`: how long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms).
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.

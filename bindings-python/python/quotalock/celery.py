@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import random
+import re
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote
@@ -123,7 +124,7 @@ def single_instance(
         named_so = name or generated_name(
             application="celery", place=place_of(function), kind="single_instance", key=_kind(key), policy=""
         )
-        label = (name or name_of(function))[:128]
+        label = _label(name or name_of(function))
 
         @functools.wraps(function)
         def alone(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -165,6 +166,12 @@ def _part(key: Whom) -> str:
     if isinstance(key, bytes):
         return quote(key, safe="")
     return key.replace("%", "%25").replace(":", "%3A")
+
+
+def _label(name: str) -> str:
+    """A name as the label of a lock has it: 128 bytes at most, and no control characters."""
+    printed = re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", name)
+    return printed.encode(errors="replace")[:128].decode(errors="ignore")
 
 
 def _end(lock: Lock, label: str) -> None:

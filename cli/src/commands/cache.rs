@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use quotalock::stored::KeyKind;
+use quotalock::stored::{KeyKind, KeyName};
 use quotalock::{CacheOptions, OnceOptions};
 use serde_json::json;
 
@@ -48,7 +48,10 @@ pub fn tell(shared: &SharedArguments, kind: KeyKind, name: &str, key: &[u8]) -> 
     let state = if kind == KeyKind::Once { "open" } else { "nothing" };
     let mut told = match raw {
         None => KeyDescription::new(absent, json!({ "state": state })),
-        Some(raw) if raw.kind != "string" => KeyDescription::damaged(),
+        Some(raw) if raw.kind != "string" => {
+            let name = KeyName { kind, name: name.into(), scope: None, key: Some(key.to_vec()), beside: Vec::new() };
+            KeyDescription::wrong_type(&name, &raw)
+        }
         Some(raw) => entry(&raw, kind),
     };
     told.json[word] = name.into();

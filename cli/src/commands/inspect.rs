@@ -108,10 +108,15 @@ fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Op
     let title = name.as_ref().map_or_else(|| format!("key {}", shown(&redis_key)), title);
     let mut told = tell(client, name.as_ref(), &raw)?;
     // What lies beside a lock or a sale lasts as long as that says; a value of somebody else is not ours to judge.
-    if raw.ttl.is_none() && name.is_some() {
+    let is_wrong = name.as_ref().is_some_and(|name| is_wrong_type(name, &raw));
+    if raw.ttl.is_none() && name.is_some() && !is_wrong {
         told.findings.push("it has no TTL, so it may stay for ever: the next call that writes gives it one".into());
     }
     Ok(Some(InspectedKey { redis_key, title, raw, told }))
+}
+
+fn is_wrong_type(name: &KeyName, raw: &Raw) -> bool {
+    name.redis_type().is_some_and(|needed| raw.kind != needed)
 }
 
 /// What a value says, by what its key is about.
@@ -122,19 +127,11 @@ fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<KeyDescrip
             json!({ "state": "foreign" }),
         ));
     };
+    if is_wrong_type(name, raw) {
+        return Ok(KeyDescription::wrong_type(name, raw));
+    }
     if !name.beside.is_empty() || name.kind == KeyKind::Request {
         return Ok(KeyDescription::new("remembered beside it", json!({ "state": "beside" })));
-    }
-    let wanted = match name.kind {
-        KeyKind::Stock => "hash",
-        KeyKind::Reports => "stream",
-        _ => "string",
-    };
-    if raw.kind != wanted {
-        let finding = "its type is not ours: calls about it fail with wrong_type until it is renamed or deleted";
-        let told =
-            KeyDescription::new(format!("a Redis {}", shown(raw.kind.as_bytes())), json!({ "state": "wrong_type" }));
-        return Ok(KeyDescription { findings: vec![finding.into()], ..told });
     }
     Ok(match name.kind {
         KeyKind::Limiter => limiter(raw),

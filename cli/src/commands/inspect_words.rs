@@ -36,6 +36,21 @@ impl KeyDescription {
         }
     }
 
+    /// Of a key of another Redis type than the one that calls need.
+    pub fn wrong_type(name: &KeyName, raw: &Raw) -> KeyDescription {
+        let needed = name.redis_type().unwrap_or("string");
+        let finding = match name.kind {
+            KeyKind::Reports => {
+                format!("a {needed} belongs there: what processes report is lost until it is renamed or deleted")
+            }
+            _ => format!(
+                "a {needed} belongs there: calls that need it fail with wrong_type until it is renamed or deleted"
+            ),
+        };
+        let state = format!("a Redis {}", shown(raw.kind.as_bytes()));
+        KeyDescription { findings: vec![finding], ..KeyDescription::new(state, json!({ "state": "wrong_type" })) }
+    }
+
     fn ahead(&mut self, is_ahead: bool) {
         if is_ahead {
             let finding = "a time in it lies in the future, as after a clock that went back: the next call corrects it";

@@ -229,7 +229,7 @@ fn end_with(parent: u32) {
 
 /// The command, cut to what a label may have.
 fn label_of(command: &OsString) -> String {
-    let mut label = command.to_string_lossy().replace('\n', " ");
+    let mut label = command.to_string_lossy().replace(char::is_control, " ");
     while label.len() > MAX_LABEL_BYTES {
         label.pop();
     }

@@ -35,8 +35,8 @@ const STEP: u64 = 8_192;
 /// Reads common and combined logs (as Apache and nginx write them) and JSON, each line in its form, plain or gzip. Several logs are
 /// merged by their times. Counts of a client take about 120 bytes, for each policy beyond the first about 40 more.
 ///
-/// Ends with 0; with 1 if a log could not be read to its end or nothing in it could be used, and with --fail if a policy denies
-/// anything; with 2 for wrong arguments.
+/// Ends with 0; with 1 if a log could not be read to its end, is empty or nothing in it could be used, and with --fail if a policy
+/// denies anything; with 2 for wrong arguments.
 #[derive(Args)]
 pub struct SimulateArguments {
     /// A policy, such as '10/minute;100/hour'; several are compared
@@ -142,6 +142,9 @@ pub fn run(arguments: SimulateArguments, shared: &SharedArguments) -> Result<Exi
     let report = Report::of(&run, &sources.reading, asked);
     // The tables of the clients may be large, and all that is told of them is in the report.
     drop((run, sources));
+    if report.lines == 0 && report.broken.is_empty() && !report.interrupted {
+        return Err(empty(&report.files));
+    }
     answer(shared, &report.to_string(), &json!(report))?;
     if let Some(error) = failed {
         return Err(not_written(arguments.decisions.as_deref(), &error));
@@ -149,8 +152,8 @@ pub fn run(arguments: SimulateArguments, shared: &SharedArguments) -> Result<Exi
     if let Some(path) = &arguments.html {
         html::save(path, &html::page(&report)).map_err(|error| not_written(Some(path), &error))?;
     }
-    let useless = report.lines > 0 && report.requests == 0;
-    let found = useless || report.interrupted || !report.broken.is_empty() || arguments.fail && report.denies();
+    let found =
+        report.requests == 0 || report.interrupted || !report.broken.is_empty() || arguments.fail && report.denies();
     Ok(if found { Exit::Findings } else { Exit::Fine })
 }
 
@@ -175,6 +178,14 @@ fn out_of_order(request: &Request<'_>, latest: u64, window: u64) -> Failure {
         span(window)
     );
     Failure { exit: Exit::Findings, code: "out_of_order", message }
+}
+
+/// Logs without a line say nothing about a policy.
+fn empty(files: &[String]) -> Failure {
+    let files: Vec<String> = files.iter().map(|file| shown(file.as_bytes())).collect();
+    let (files, verb) = (files.join(", "), if files.len() == 1 { "has" } else { "have" });
+    let message = format!("{files} {verb} no line: nothing was replayed. Give a log with requests");
+    Failure { exit: Exit::Findings, code: "empty_log", message }
 }
 
 fn usage(message: String) -> Failure {

@@ -77,6 +77,10 @@ impl<'a> Collector<'a> {
     /// Takes in a key without a TTL.
     pub fn immortal(&mut self, shard: usize, name: Vec<u8>, seen: ValueView) {
         if let Some(own) = own::of(&self.settings.prefix, &name) {
+            if let Some(family) = own::wrong_type(&own, &seen) {
+                self.group("wrong_type", &name, &seen, family, (FindingState::Stuck, own::WHY_WRONG), None);
+                return;
+            }
             // What its value does not state is left alone: a sale must not end because a guess was too short.
             let told = own::life(&own, &seen, self.now_ms);
             let life = told.map_or(Life::Asked, |ms| Life::Told(ms, "its own policy"));
@@ -95,10 +99,12 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes in one of our keys that has a TTL.
-    pub fn own(&mut self, name: &[u8], value: &[u8]) {
+    pub fn own(&mut self, name: &[u8], seen: &ValueView) {
         let Some(own) = own::of(&self.settings.prefix, name) else { return };
-        if own::is_damaged(&own, value, self.now_ms) {
-            self.group("damaged", name, &ValueView::Text(value.to_vec()), &QUOTALOCK, (FindingState::Looks, ""), None);
+        if let Some(family) = own::wrong_type(&own, seen) {
+            self.group("wrong_type", name, seen, family, (FindingState::Stuck, own::WHY_WRONG), None);
+        } else if matches!(seen, ValueView::Text(value) if own::is_damaged(&own, value, self.now_ms)) {
+            self.group("damaged", name, seen, &QUOTALOCK, (FindingState::Looks, ""), None);
         }
     }
 
@@ -176,6 +182,7 @@ impl<'a> Collector<'a> {
         (group.shortest, group.longest) = (group.shortest.min(ms), group.longest.max(ms));
         if group.examples.len() < EXAMPLES {
             let value = match seen {
+                _ if kind == "wrong_type" => format!(" is a Redis {}", shown(seen.redis_type())),
                 ValueView::Text(value) => {
                     let text = shown(&value[..value.len().min(SHOWN_VALUE)]);
                     let more = if value.len() > SHOWN_VALUE { "…" } else { "" };
@@ -244,6 +251,7 @@ impl KeyGroup {
         let keys = if count == 1 { "1 key".to_owned() } else { format!("{count} keys") };
         let what = match (kind, count) {
             ("damaged", _) => format!("{keys} of ours with a value that is not: {pattern}"),
+            ("wrong_type", _) => format!("{keys} of ours of another Redis type: {pattern}"),
             ("negative_counter", _) => {
                 format!("{keys} {}, below zero without a TTL: {pattern} ({})", state.words(count), family.title)
             }

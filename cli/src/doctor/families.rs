@@ -63,6 +63,10 @@ const HELD_FOR_EVER: &str = "if its holder died, the lock is never granted again
 families! {
     QUOTALOCK: "quotalock", "Quotalock", "it blocks no call: its value states its own times; but it stays in memory until it is used again",
         "nothing: the next call that writes gives it a TTL";
+    WRONG_TYPE: "quotalock", "Quotalock", "each call that needs the key fails with wrong_type, for as long as the key is there",
+        "see which other application uses these names, then rename the key or delete it";
+    WRONG_REPORTS: "quotalock", "Quotalock", "what processes report is lost, so that quotalock top and serve show nothing of it; calls are decided as ever",
+        "see which other application uses this name, then rename the key or delete it";
     ARTICLE: "set-nx-decr", "SET NX EX, then DECR", "it expired between the two commands, and DECR created it again: every call is denied for ever",
         "decide in one script, such as Quotalock's limiter, instead of two commands";
     NEGATIVE: "negative", "a negative counter", "if it limits, every call is denied; a balance or an offset may well be below zero",

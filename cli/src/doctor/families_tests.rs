@@ -47,7 +47,10 @@ fn each_family_is_known_by_how_it_names_and_stores_its_keys() {
     ] {
         assert_eq!(recognised(name, value), Some(expected), "{name} {value}");
     }
-    assert_eq!(recognise(b"import", &ValueView::Marked(1), NOW).map(|found| found.family.id), Some("symfony-lock"));
+    assert_eq!(
+        recognise(b"import", &ValueView::Marked(Some(1)), NOW).map(|found| found.family.id),
+        Some("symfony-lock")
+    );
     let throttled = recognise(b"throttled:v1:token_bucket:k", &ValueView::Other(b"hash".to_vec(), Vec::new()), NOW);
     assert_eq!(throttled.map(|found| found.family.id), Some("throttled-py"));
 }

@@ -3,6 +3,7 @@
 use quotalock::reports::REPORTS_KEPT;
 use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
 
+use super::families::{Family, WRONG_REPORTS, WRONG_TYPE};
 use super::proof::ValueView;
 use crate::pages::READ;
 
@@ -15,6 +16,17 @@ pub struct Own(KeyName);
 /// Reads a name; none if it is not one of ours.
 pub fn of(prefix: &str, name: &[u8]) -> Option<Own> {
     KeyName::parse(prefix, name).map(Own)
+}
+
+/// Why a key of another type is reported: nothing has to be watched.
+pub const WHY_WRONG: &str = "the server states its type, and a call that needs another is refused";
+
+/// What it means that the key is of another Redis type than the one that calls need; none if it is of that type, or calls take any.
+pub fn wrong_type(own: &Own, seen: &ValueView) -> Option<&'static Family> {
+    let (needed, kind) = (own.0.redis_type()?, seen.redis_type());
+    // A type that the server did not state is not judged.
+    let is_wrong = !kind.is_empty() && kind != needed.as_bytes();
+    is_wrong.then_some(if own.0.kind == KeyKind::Reports { &WRONG_REPORTS } else { &WRONG_TYPE })
 }
 
 /// Whether the value is none of ours: the next call that writes replaces it. A value of which only a part was read is not judged

@@ -12,8 +12,8 @@ const MOVES: u8 = 2;
 pub enum ValueView {
     /// The first bytes of a text.
     Text(Vec<u8>),
-    /// A sorted set with Symfony's mark: when its lease ended, in milliseconds since the epoch.
-    Marked(u64),
+    /// A sorted set with Symfony's mark: when its lease ended, in milliseconds since the epoch; none if its record states no such time.
+    Marked(Option<u64>),
     /// Another type: its name, and the first element of a list or sorted set.
     Other(Vec<u8>, Vec<u8>),
 }
@@ -27,10 +27,19 @@ impl ValueView {
         }
     }
 
+    /// What Redis calls its type; empty if that is not known.
+    pub fn redis_type(&self) -> &[u8] {
+        match self {
+            ValueView::Text(_) => b"string",
+            ValueView::Marked(_) => b"zset",
+            ValueView::Other(kind, _) => kind,
+        }
+    }
+
     /// When its own record says that it ended, in milliseconds since the epoch.
     pub fn ended_at(&self) -> Option<u64> {
         match self {
-            ValueView::Marked(ends) => Some(*ends),
+            ValueView::Marked(ends) => *ends,
             ValueView::Text(_) => self.number().and_then(|seconds| u64::try_from(seconds).ok())?.checked_mul(1_000),
             ValueView::Other(..) => None,
         }
@@ -67,14 +76,20 @@ impl Proof {
         }
     }
 
-    /// Why it is not proven yet.
-    fn missing(self) -> &'static str {
+    /// Why it is not proven, after looks of which the last saw this.
+    fn missing(self, last: &ValueView) -> &'static str {
         match self {
             Proof::Never(why) => why,
+            Proof::Refuses(limit) if last.number().is_none_or(|number| number < limit) => {
+                "its limit is not reached: no call is denied yet"
+            }
+            Proof::Ended if last.ended_at().is_none() => {
+                "its record states no time in milliseconds, so that its end is unknown"
+            }
             Proof::Falls => "it was not counted further down while it was watched: nobody used it, or nobody is denied",
             Proof::Refuses(_) => "it was not counted on beyond its limit while it was watched",
             Proof::Counts => "it was not counted on while it was watched",
-            Proof::Ended => "by its own record its time is not over yet",
+            Proof::Ended => "by its own record its time is not over, or for less than a minute",
             Proof::Own => "it was not looked at again",
         }
     }
@@ -105,6 +120,7 @@ impl Track {
             let has_moved = match self.proof {
                 Proof::Ended => seen.ended_at().is_some_and(|ends| ends.saturating_add(SLACK_MS) < now_ms),
                 Proof::Own => true,
+                Proof::Refuses(limit) => self.last != seen && self.last.number().is_some_and(|number| number >= limit),
                 _ => self.last != seen,
             };
             self.moves = self.moves.saturating_add(u8::from(has_moved));
@@ -119,7 +135,7 @@ impl Track {
         let numbers = self.last.number().zip(seen.number());
         match self.proof {
             Proof::Falls => numbers.is_some_and(|(old, new)| new <= old && old < 0),
-            Proof::Refuses(limit) => numbers.is_some_and(|(old, new)| new >= old && old >= limit),
+            Proof::Refuses(_) => numbers.is_some_and(|(old, new)| new >= old),
             Proof::Counts => numbers.is_some_and(|(old, new)| if old < 0 { new <= old } else { new >= old }),
             Proof::Ended | Proof::Own | Proof::Never(_) => *seen == self.last,
         }
@@ -146,7 +162,8 @@ impl Track {
             (true, _) => self.proof.words(),
             (_, Some(against)) => against,
             _ if self.looks == 1 && !matches!(self.proof, Proof::Never(_)) => "it was looked at only once",
-            _ => self.proof.missing(),
+            _ if self.moves > 0 => "it was counted on only once while it was watched: that may be a correction by hand",
+            _ => self.proof.missing(&self.last),
         }
     }
 }
@@ -157,11 +174,11 @@ mod tests {
 
     const NOW: u64 = 1_763_900_000_000;
 
-    fn after(proof: Proof, values: &[&str]) -> bool {
+    fn after(proof: Proof, values: &[&str]) -> Track {
         let seen = |value: &&str| ValueView::Text(value.as_bytes().to_vec());
         let mut track = Track::new(proof, seen(&values[0]));
         values[1..].iter().for_each(|value| track.look(seen(value), NOW));
-        track.is_proven()
+        track
     }
 
     #[test]
@@ -180,6 +197,8 @@ mod tests {
             (Proof::Refuses(5), &["5", "6", "7"], true),
             (Proof::Refuses(5), &["3", "4", "5"], false),
             (Proof::Refuses(5), &["5", "5", "5"], false),
+            (Proof::Refuses(5), &["4", "4", "5", "6", "7"], true),
+            (Proof::Refuses(5), &["4", "5", "6"], false),
             (Proof::Refuses(5), &["7", "8", "1", "2"], false),
             (Proof::Counts, &["7", "8", "9"], true),
             (Proof::Counts, &["7", "6", "5"], false),
@@ -192,7 +211,35 @@ mod tests {
             (Proof::Own, &["QL", "QLx"], false),
             (Proof::Never("why"), &["-1", "-2", "-3"], false),
         ] {
-            assert_eq!(after(proof, values), expected, "{proof:?} {values:?}");
+            assert_eq!(after(proof, values).is_proven(), expected, "{proof:?} {values:?}");
         }
+    }
+
+    #[test]
+    fn the_reason_is_what_was_seen() {
+        for (proof, values, expected) in [
+            // It never changed.
+            (Proof::Refuses(5), &["3", "3", "3"][..], "its limit is not reached"),
+            (Proof::Refuses(5), &["3", "4", "4"], "its limit is not reached"),
+            (Proof::Refuses(5), &["5", "5"], "it was not counted on beyond its limit"),
+            (Proof::Refuses(5), &["5", "4"], "it changed as no stuck key does"),
+            (Proof::Refuses(5), &["5", "6", "6"], "it was counted on only once"),
+            (Proof::Falls, &["-1", "-1"], "it was not counted further down"),
+            (Proof::Falls, &["-1", "-2"], "it was counted on only once"),
+            (
+                Proof::Ended,
+                &["1763899999", "1763899999"],
+                "by its own record its time is not over, or for less than a minute",
+            ),
+            (Proof::Own, &["QL"], "it was looked at only once"),
+        ] {
+            let why = after(proof, values).why();
+            assert!(why.starts_with(expected), "{proof:?} {values:?}: {why}");
+        }
+        // Seconds, where Symfony writes milliseconds.
+        let mut track = Track::new(Proof::Ended, ValueView::Marked(None));
+        track.look(ValueView::Marked(None), NOW);
+        assert!(!track.is_proven());
+        assert_eq!(track.why(), "its record states no time in milliseconds, so that its end is unknown");
     }
 }

@@ -68,7 +68,8 @@ impl ServerScan<'_, '_> {
             let mut collector = self.collector.lock().unwrap_or_else(PoisonError::into_inner);
             for (name, stands) in page.found {
                 match stands {
-                    Stands::Own(value) => collector.own(&name, &value),
+                    Stands::Own(value) => collector.own(&name, &ValueView::Text(value)),
+                    Stands::OwnOther(kind) => collector.own(&name, &ValueView::Other(kind, Vec::new())),
                     Stands::Marked(score) => collector.immortal(self.shard, name, ValueView::Marked(score_of(&score))),
                     Stands::Text(value) => collector.immortal(self.shard, name, ValueView::Text(value)),
                     Stands::Other(kind, first) => collector.immortal(self.shard, name, ValueView::Other(kind, first)),

@@ -80,7 +80,7 @@ pub fn look(node: &mut Node, keys: &[&Candidate]) -> Result<Vec<Look>, Refusal> 
     let look = |(key, answers): (&&Candidate, &[Result<Value, Refusal>])| match answers {
         [Ok(Value::Int(-1)), answer] => match (&key.track.last, answer) {
             (ValueView::Marked(_), Ok(Value::BulkString(score))) => Look::Is(ValueView::Marked(score_of(score))),
-            (ValueView::Marked(_), Ok(Value::Double(score))) => Look::Is(ValueView::Marked(*score as u64)),
+            (ValueView::Marked(_), Ok(Value::Double(score))) => Look::Is(ValueView::Marked(time_of(*score))),
             (ValueView::Other(_, first), Ok(Value::SimpleString(kind))) => {
                 Look::Is(ValueView::Other(kind.clone().into_bytes(), first.clone()))
             }
@@ -103,8 +103,11 @@ fn value_of(key: &Candidate) -> Cmd {
     }
 }
 
-/// The milliseconds that a score states; a lease without an end has none that is over.
-pub fn score_of(score: &[u8]) -> u64 {
-    let score = std::str::from_utf8(score).ok().and_then(|text| text.parse::<f64>().ok());
-    score.filter(|score| *score > 1e12).map_or(u64::MAX, |score| score as u64)
+/// The milliseconds that a score states; none if it states seconds, or nothing.
+pub fn score_of(score: &[u8]) -> Option<u64> {
+    std::str::from_utf8(score).ok().and_then(|text| text.parse::<f64>().ok()).and_then(time_of)
+}
+
+fn time_of(score: f64) -> Option<u64> {
+    (score > 1e12).then_some(score as u64)
 }

@@ -196,7 +196,7 @@ pub struct WithoutTtlRow {
     pub key: String,
     /// Whose it is: `Laravel's RateLimiter`.
     pub family: &'static str,
-    /// `no_ttl`, `negative_counter`, `maybe_stuck` or `damaged`.
+    /// `no_ttl`, `negative_counter`, `maybe_stuck`, `damaged` or `wrong_type`.
     pub kind: &'static str,
     /// What it means.
     pub means: &'static str,

@@ -9,7 +9,7 @@ use super::ServeSettings;
 use super::api::WithoutTtlRow;
 use super::rows;
 use super::seen::KnownKeys;
-use crate::doctor::families::{self, Doubt, Life, QUOTALOCK, Recognised};
+use crate::doctor::families::{self, Doubt, Family, Life, QUOTALOCK, Recognised};
 use crate::doctor::finding::FindingState;
 use crate::doctor::proof::{Proof, Track, ValueView as Sight};
 use crate::doctor::watch::score_of;
@@ -57,6 +57,7 @@ impl Sheet<'_> {
         let name = KeyName::parse(&self.settings.prefix, &key);
         let (value, has_ttl) = match stands {
             Stands::Own(value) => (Sight::Text(value), true),
+            Stands::OwnOther(kind) => (Sight::Other(kind, Vec::new()), true),
             Stands::Text(value) => (Sight::Text(value), false),
             Stands::Marked(score) => (Sight::Marked(score_of(&score)), false),
             Stands::Other(kind, first) => (Sight::Other(kind, first), false),
@@ -75,7 +76,8 @@ impl Sheet<'_> {
             KeyKind::Once | KeyKind::Request => {}
             _ if value.len() >= READ => self.cut.push(key),
             _ => {
-                let found = ScannedKey { key, value: Some(value), ttl: has_ttl.then_some(0), now: self.now };
+                let ttl = has_ttl.then_some(0);
+                let found = ScannedKey { key, value: Some(value), is_other_type: false, ttl, now: self.now };
                 self.own(seen, &name, found, true);
             }
         }
@@ -83,7 +85,7 @@ impl Sheet<'_> {
 
     /// Takes in a limiter or lock with its whole value. One that is looked at anew is not counted again.
     pub fn own(&self, seen: &mut KnownKeys, name: &KeyName, found: ScannedKey, is_new: bool) {
-        let ScannedKey { key, value, ttl, now } = found;
+        let ScannedKey { key, value, ttl, now, .. } = found;
         let value = value.unwrap_or_default();
         let at = (self.round, self.shard);
         match name.kind {
@@ -117,10 +119,22 @@ impl Sheet<'_> {
         }
     }
 
+    /// Takes in one of our keys whose type makes calls fail.
+    fn wrong_type(&self, seen: &mut KnownKeys, key: &[u8], family: &'static Family) {
+        let state = FindingState::Stuck;
+        *seen.counting.stuck.entry(family.id).or_default() += 1;
+        let (kind, why) = ("wrong_type", own::WHY_WRONG);
+        let row = WithoutTtlRow { key: shown(key), family: family.title, kind, means: family.means, state, why };
+        seen.without_ttl.put(key.to_vec(), (self.round, self.shard), (state as u8, 0), row);
+    }
+
     /// Takes in a key without a TTL, if it may be stuck: each round is another look, by the rules of `doctor`.
     fn immortal(&self, seen: &mut KnownKeys, key: &[u8], value: &Sight) {
         let (mut known, is_damaged) = match own::of(&self.settings.prefix, key) {
             Some(own) => {
+                if let Some(family) = own::wrong_type(&own, value) {
+                    return self.wrong_type(seen, key, family);
+                }
                 let is_damaged = matches!(value, Sight::Text(value) if own::is_damaged(&own, value, self.now / 1_000));
                 // It heals by itself, so it is never proven to be stuck.
                 let proof = Proof::Never(QUOTALOCK.means);

@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 
 /// What is read at once.
 const CHUNK: usize = 64 << 10;
-/// Longer lines are passed over: no access log has any.
+/// Lines with more bytes are passed over: no access log has any.
 const LONGEST: usize = 1 << 20;
 /// What a gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -104,20 +104,16 @@ impl Input {
             if let Some(found) = memchr::memchr(b'\n', &held[searched..]) {
                 let line = self.held.start..self.held.start + searched + found;
                 self.held.start = line.end + 1;
-                if std::mem::take(&mut self.skipping) {
-                    return Ok(Line::TooLong);
-                }
-                return Ok(Line::At(self.trimmed(line)));
+                return Ok(self.ended_by(line));
             }
             if self.ended {
                 let line = std::mem::replace(&mut self.held, 0..0);
-                if std::mem::take(&mut self.skipping) {
-                    return Ok(Line::TooLong);
-                }
-                return Ok(if line.is_empty() { Line::End } else { Line::At(self.trimmed(line)) });
+                let is_over = line.is_empty() && !self.skipping;
+                return Ok(if is_over { Line::End } else { self.ended_by(line) });
             }
             searched = held.len();
-            if searched > LONGEST {
+            // The last byte may be a carriage return, which is part of the line's end.
+            if searched > LONGEST + 1 {
                 (self.skipping, searched) = (true, 0);
                 self.held.start = self.held.end;
             }
@@ -130,9 +126,11 @@ impl Input {
         &self.buffer[line]
     }
 
-    fn trimmed(&self, line: Range<usize>) -> Range<usize> {
+    /// A line whose end was read.
+    fn ended_by(&mut self, line: Range<usize>) -> Line {
         let end = if self.buffer[line.clone()].last() == Some(&b'\r') { line.end - 1 } else { line.end };
-        line.start..end
+        let is_too_long = std::mem::take(&mut self.skipping) || end - line.start > LONGEST;
+        if is_too_long { Line::TooLong } else { Line::At(line.start..end) }
     }
 
     /// Reads more behind what is held.
@@ -220,6 +218,24 @@ mod tests {
         long.extend_from_slice(b"\nb\n");
         long.extend_from_slice(&vec![b'y'; 2 * LONGEST]);
         assert_eq!(lines(&long, 100_000).0, ["too long", "b", "too long"]);
+    }
+
+    #[test]
+    fn a_line_of_a_mebibyte_is_read_and_one_of_a_byte_more_is_not() {
+        for step in [1_000, 64 << 10, 2 << 20] {
+            for end in ["\n", "\r\n", ""] {
+                for (length, is_read) in
+                    [(LONGEST - 1, true), (LONGEST, true), (LONGEST + 1, false), (LONGEST + 50, false)]
+                {
+                    let mut log = b"a\n".to_vec();
+                    log.extend(std::iter::repeat_n(b'x', length));
+                    log.extend_from_slice(end.as_bytes());
+                    let told = lines(&log, step).0;
+                    let expected = if is_read { "x".repeat(length) } else { "too long".to_owned() };
+                    assert!(told == ["a".to_owned(), expected], "{step} {end:?} {length}");
+                }
+            }
+        }
     }
 
     #[test]

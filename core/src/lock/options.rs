@@ -70,8 +70,11 @@ impl LockOptions {
                 self.label.len()
             )));
         }
-        if self.label.contains('\n') {
-            return Err(Error::invalid("label has a line break: remove it"));
+        if let Some(control) = self.label.chars().find(|letter| letter.is_control()) {
+            let (label, control) = (shown(self.label.as_bytes()), u32::from(control));
+            return Err(Error::invalid(format!(
+                "label \"{label}\" has a control character, U+{control:04X}: remove it"
+            )));
         }
         if self.replicas_ack > u64::from(u32::MAX) {
             return Err(Error::invalid(format!("replicas_ack {} is above 2^32 - 1: lower it", self.replicas_ack)));

@@ -80,7 +80,9 @@ impl Passed {
             };
             return Err(Error::invalid(format!("the text of the lock {why}")));
         };
+        // What reads the same but is written otherwise was changed on its way.
         parse(rest)
+            .filter(|passed| passed.text() == text)
             .ok_or_else(|| Error::invalid("the text of the lock is damaged or cut off: give it as handover wrote it"))
     }
 }

@@ -146,6 +146,12 @@ def test_no_name_and_key_lock_what_others_lock() -> None:
     assert text() == "ran"
 
 
+@pytest.mark.parametrize("name", ["é" * 100, "two\r\nlines", "tab\t\x7f\x85"])
+def test_any_name_makes_a_label(name: str) -> None:
+    own = memory()
+    assert single_instance(client=own, name=name)(lambda: 7)() == 7
+
+
 def test_two_limits_of_a_task_count_apart() -> None:
     client = memory()
     limits = [rate_limited("2/hour", key=key, client=client) for key in (lambda shop: shop, lambda shop: "all")]

@@ -76,7 +76,7 @@ pub struct Exchange {
     fresh: bool,
     /// How an earlier try of this attempt ended, of which nobody knows whether it ran.
     unknown: Option<Error>,
-    /// What the server refused this attempt with, if it is to be sent again after a pause.
+    /// Why this attempt did not run when it was tried last, if it is to be sent again.
     refused: Option<Error>,
     /// How many replicas must have what was written, and how long they may take to say so.
     replicas: Option<(u32, Duration)>,
@@ -329,11 +329,16 @@ impl Exchange {
         }
     }
 
-    /// The caller's time is over, and what was sent has no answer.
+    /// The caller's time is over, and what was sent has no answer. It names what came of an earlier try too.
     pub(crate) fn on_timeout(&mut self) -> Step {
         self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
-        self.conclude(Err(self.timed_out("got no answer")), 0)
+        let error = self.timed_out("got no answer");
+        let error = match self.unknown.as_ref().or(self.refused.as_ref()) {
+            Some(earlier) => error.reworded(|said| format!("{said}; before that: {}", earlier.message()).into()),
+            None => error,
+        };
+        self.conclude(Err(error), 0)
     }
 
     /// The caller's time is over before it was sent: no connection was ready, or no server was found. An earlier try may have

@@ -97,7 +97,7 @@ interface CacheRow {
 interface WithoutTtlRow {
   key: string
   family: string
-  kind: 'no_ttl' | 'negative_counter' | 'maybe_stuck' | 'damaged'
+  kind: 'no_ttl' | 'negative_counter' | 'maybe_stuck' | 'damaged' | 'wrong_type'
   means: string
   state: 'stuck' | 'looks' | 'may'
   why: string

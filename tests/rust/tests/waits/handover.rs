@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use quotalock::{Client, Lock, LockOptions, LockState, testing};
+use quotalock::{Client, Code, Lock, LockOptions, LockState, testing};
 use quotalock_tests::{client, fresh_prefix, stores};
 
 const NOW: u64 = 1_700_000_000_000_000;
@@ -26,6 +26,28 @@ fn the_deadline_counts_from_before_the_call_was_sent() {
         assert!(adopting.run().unwrap(), "{name}");
         // The ttl, less 1 % and 2 ms, less those seconds.
         assert_eq!(heir.remaining(), 10 * SECOND - 100_000 - 2_000 - 3 * SECOND, "{name}");
+    }
+}
+
+#[test]
+fn only_the_text_as_it_was_written_is_adopted() {
+    let client = client("memory://handover-exact", &fresh_prefix("handover"));
+    // Texts of every length modulo three bytes: their last letters have bits to spare, or none.
+    for label in ["", "a", "ab", "abc"] {
+        let giver = held(&client, LockOptions { label: label.to_owned(), ..LockOptions::default() });
+        let text = giver.handover().unwrap();
+        let (start, last) = text.split_at(text.len() - 1);
+        let letters = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_', '=', '+', '/', ' ', '\n']);
+        for letter in letters {
+            let changed = [start, &letter.to_string()].concat();
+            for wrong in [format!("{text}{letter}"), changed].iter().filter(|wrong| **wrong != text) {
+                let error = client.adopt(wrong, false).map(|_| ()).unwrap_err();
+                assert_eq!(error.code(), Code::InvalidArgument, "{last} {letter}");
+            }
+        }
+        let (heir, adopting) = client.adopt(&text, false).unwrap();
+        assert!(adopting.run().unwrap());
+        assert!(heir.release().run().unwrap());
     }
 }
 

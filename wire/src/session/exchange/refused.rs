@@ -82,13 +82,16 @@ impl Exchange {
         self.conclude(Err(told), 0)
     }
 
-    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`.
+    /// Sends again what did not run, after a pause that doubles, while there is time; else ends with `error`, which is also what
+    /// the caller gets if the time is over before it is sent again.
     pub(super) fn again(&mut self, error: Error, pause: Duration) -> Step {
-        match self.pause(pause) {
-            None => self.conclude(Err(self.unknown.clone().unwrap_or(error)), 0),
-            Some(pause) if pause.is_zero() => Step::Send,
-            Some(pause) => Step::Sleep(pause),
+        let Some(pause) = self.pause(pause) else {
+            return self.conclude(Err(self.unknown.clone().unwrap_or(error)), 0);
+        };
+        if self.unknown.is_none() {
+            self.refused = Some(error);
         }
+        if pause.is_zero() { Step::Send } else { Step::Sleep(pause) }
     }
 
     /// How long to pause before it is sent again; none if there is no time for it.
