@@ -86,12 +86,15 @@ build-cli:
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
-.PHONY: surface scripts
+.PHONY: surface scripts page-types
 surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
 	python3 tools/api
 
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
+
+page-types: ## Renews cli/src/serve/page/api.d.ts, the types of what `quotalock serve` tells its page
+	QUOTALOCK_RENEW=1 cargo test --quiet -p quotalock-cli serve::api
 
 .PHONY: clean
 clean: ## Removes what was built, but not what was installed

@@ -28,6 +28,7 @@ pub struct Finding {
 
 /// How sure it is that a key is stuck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingState {
     /// It was proven while it was watched.

@@ -2,6 +2,7 @@
 //!
 //! Times are milliseconds, by the clock of this machine where they are times of day. What is not known is `null`. Names and keys
 //! come from whoever made them, and are escaped as JSON wants it; the page shows them as text only, control characters as `\u{1b}`.
+//! `make page-types` writes `page/api.d.ts` from what is serialized here.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,7 @@ pub const OTHERS: &str = "(others)";
 
 /// All that the page shows: `GET /api/state`, and each second an event `state` of `GET /api/events`.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct State {
     /// When this was put together.
     pub now_ms: u64,
@@ -67,6 +69,7 @@ pub struct State {
 
 /// A limiter, by its name.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LimiterRow {
     /// Its name.
     pub name: String,
@@ -88,6 +91,7 @@ pub struct LimiterRow {
 
 /// A key that is refused, or near it.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DeniedRow {
     /// What `/api/unblock` is told.
     pub id: String,
@@ -97,8 +101,8 @@ pub struct DeniedRow {
     pub scope: Option<String>,
     /// Who or what is limited.
     pub key: String,
-    /// `blocked`, `denied` or `near`.
-    pub state: &'static str,
+    /// How near it is.
+    pub state: DenialState,
     /// The rule that is used up most: `10/minute: 0 of 10 left`.
     pub why: String,
     /// How much of that rule is used, 0 to 100.
@@ -109,15 +113,30 @@ pub struct DeniedRow {
     pub per_s: Option<f64>,
 }
 
+/// Whether a key is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum DenialState {
+    /// By a block.
+    Blocked,
+    /// By a rule that is used up.
+    Denied,
+    /// Not yet.
+    #[default]
+    Near,
+}
+
 /// A lock that somebody holds.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct LockRow {
     /// What `/api/release` is told.
     pub id: String,
     /// Its name.
     pub name: String,
-    /// `lock`, `semaphore` or `rw`.
-    pub kind: &'static str,
+    /// What kind it is.
+    pub kind: LockKind,
     /// Who holds it.
     pub holders: Vec<HolderRow>,
     /// How many wait; each process that waits counts once.
@@ -130,8 +149,23 @@ pub struct LockRow {
     pub has_ttl: bool,
 }
 
+/// A kind of lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum LockKind {
+    /// For one holder.
+    #[default]
+    Lock,
+    /// For several.
+    Semaphore,
+    /// For one writer or several readers.
+    Rw,
+}
+
 /// Who holds a lock.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HolderRow {
     /// Its machine; `null` if it does not say.
     pub host: Option<String>,
@@ -149,6 +183,7 @@ pub struct HolderRow {
 
 /// A sale.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StockRow {
     /// Its name.
     pub name: String,
@@ -162,12 +197,25 @@ pub struct StockRow {
     pub sold: Option<u64>,
     /// All units.
     pub total: Option<u64>,
-    /// `open` or `ended`.
-    pub phase: &'static str,
+    /// Whether it goes on.
+    pub phase: StockPhase,
+}
+
+/// Whether a sale goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum StockPhase {
+    /// It does.
+    #[default]
+    Open,
+    /// It was ended.
+    Ended,
 }
 
 /// A cache, by its name.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CacheRow {
     /// Its name.
     pub name: String,
@@ -191,6 +239,7 @@ pub struct CacheRow {
 
 /// A key that may be stuck.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct WithoutTtlRow {
     /// Its name on the server.
     pub key: String,
@@ -208,11 +257,12 @@ pub struct WithoutTtlRow {
 
 /// A server.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct NodeRow {
     /// Its host and port.
     pub address: String,
-    /// `primary` or `replica`.
-    pub role: &'static str,
+    /// Whether it takes writes.
+    pub role: NodeRole,
     /// Whether it answers.
     pub answers: bool,
     /// Whether it answers, and all is well as far as it says.
@@ -237,8 +287,31 @@ pub struct NodeRow {
     pub keys: Option<u64>,
 }
 
+/// What a server is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum NodeRole {
+    /// Writes.
+    #[default]
+    Primary,
+    /// Being a copy of a primary.
+    Replica,
+}
+
+impl NodeRole {
+    /// Its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeRole::Primary => "primary",
+            NodeRole::Replica => "replica",
+        }
+    }
+}
+
 /// The look at all keys.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Scan {
     /// Whether one goes on; else the next begins soon.
     pub running: bool,
@@ -282,6 +355,7 @@ pub enum List {
 
 /// What `GET /api/keys` answers.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Page<Row> {
     /// The rows, as in the state.
     pub rows: Vec<Row>,
@@ -304,6 +378,7 @@ pub struct Login {
 
 /// What `POST /login` and `GET /api/session` answer.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Session {
     /// What each POST has to have in its header `X-Quotalock`, `/logout` included.
     pub csrf: String,
@@ -321,6 +396,7 @@ pub struct Target {
 
 /// What they answer.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Done {
     /// Whether anything was changed: it may have been over already.
     pub changed: bool,
@@ -330,10 +406,66 @@ pub struct Done {
 
 /// What every answer says that is an error: its status is 4xx or 5xx.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Problem {
     /// A word that stays the same: `not_logged_in`, `wrong_token`, `too_many_attempts`, `wrong_host`, `wrong_origin`, `read_only`,
     /// `invalid_argument`, `too_many_browsers`, `not_found`, or a code of Quotalock's.
     pub code: &'static str,
     /// What happened, and what to do.
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ts_rs::{Config, TS, TypeVisitor};
+
+    use super::{Done, Page, Problem, Session, State};
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page/api.d.ts");
+    const HEAD: &str = "// Written by `make page-types` from cli/src/serve/api.rs. For the editor and the type checker; \
+        no browser loads this.\n";
+
+    /// Declarations by name.
+    struct Declared(Config, BTreeMap<String, String>);
+
+    impl TypeVisitor for Declared {
+        fn visit<T: TS + 'static + ?Sized>(&mut self) {
+            if T::output_path().is_none() || self.1.contains_key(&T::ident(&self.0)) {
+                return;
+            }
+            let docs = T::docs().unwrap_or_default();
+            self.1.insert(T::ident(&self.0), format!("{docs}{}", T::decl(&self.0)));
+            T::visit_dependencies(self);
+        }
+    }
+
+    /// ts-rs writes all at the margin, and each comment in three lines.
+    fn laid_out(declaration: &str) -> String {
+        let declaration = declaration.replace("/**\n * ", "/** ").replace("\n */", " */").replace(", };", ",\n};");
+        let (mut laid_out, mut is_inside) = (String::from("\n"), false);
+        for line in declaration.lines().map(str::trim_end) {
+            is_inside &= line != "};";
+            laid_out.extend([if is_inside { "  " } else { "" }, line, "\n"]);
+            is_inside |= line.ends_with('{');
+        }
+        laid_out
+    }
+
+    #[test]
+    fn the_page_knows_what_is_told() {
+        let mut declared = Declared(Config::new().with_large_int("number"), BTreeMap::new());
+        declared.visit::<State>();
+        declared.visit::<Page<()>>();
+        declared.visit::<Session>();
+        declared.visit::<Done>();
+        declared.visit::<Problem>();
+        let types = HEAD.to_owned() + &declared.1.into_values().map(|text| laid_out(&text)).collect::<String>();
+        if std::env::var_os("QUOTALOCK_RENEW").is_some() {
+            std::fs::write(FILE, &types).unwrap();
+        }
+        let known = std::fs::read_to_string(FILE).unwrap();
+        assert!(known == types, "{FILE} is older than api.rs: run `make page-types`");
+    }
 }

@@ -73,7 +73,7 @@ pub fn text(shown: &LiveView, writes: &Writes, browsers: usize) -> String {
 fn nodes(text: &mut Text, shown: &LiveView) {
     let nodes = &shown.whole.nodes;
     fn of<T>(node: &super::api::NodeRow, value: T) -> (Vec<(&str, &str)>, T) {
-        (vec![("node", node.address.as_str()), ("role", node.role)], value)
+        (vec![("node", node.address.as_str()), ("role", node.role.name())], value)
     }
     let seconds = |ms: f64| ms / 1_000.0;
     text.gauge(

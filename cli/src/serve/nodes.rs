@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use quotalock::places::Target;
 
-use super::api::NodeRow;
+use super::api::{NodeRole, NodeRow};
 use crate::doctor::health::{self, Health};
 use crate::exit::Failure;
 use crate::server::{self, Servers};
@@ -27,7 +27,7 @@ pub struct Nodes {
     /// Why none can be asked.
     failure: Option<String>,
     /// Servers that answered before, and do not now: their role and why.
-    away: BTreeMap<String, (&'static str, String)>,
+    away: BTreeMap<String, (NodeRole, String)>,
     /// They are looked for aside, since one that does not answer takes its time.
     search: Option<Receiver<Result<Servers, Failure>>>,
     searched: Option<Instant>,
@@ -94,7 +94,7 @@ impl Nodes {
         }
         rows.extend(self.away.iter().map(|(address, (role, why))| NodeRow {
             address: address.clone(),
-            role,
+            role: *role,
             why: vec![why.clone()],
             ..NodeRow::default()
         }));
@@ -134,8 +134,8 @@ impl Nodes {
     }
 }
 
-fn role(is_primary: bool) -> &'static str {
-    if is_primary { "primary" } else { "replica" }
+fn role(is_primary: bool) -> NodeRole {
+    if is_primary { NodeRole::Primary } else { NodeRole::Replica }
 }
 
 fn row(health: &Health, clock: Option<String>, all: &[Health]) -> NodeRow {

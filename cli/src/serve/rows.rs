@@ -7,7 +7,7 @@ use quotalock::stored::{
     ENTRY_HEADER, EntryKind, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock, StoredStock,
 };
 
-use super::api::{CacheRow, DeniedRow, HolderRow, LockRow, StockRow};
+use super::api::{CacheRow, DenialState, DeniedRow, HolderRow, LockKind, LockRow, StockPhase, StockRow};
 use super::seen::Rank;
 use crate::commands::top_keys::{KeyStanding, tightest};
 use crate::words::text;
@@ -30,35 +30,35 @@ pub fn key_of(id: &str) -> Option<Vec<u8>> {
 
 /// A key of a limiter; none if it is not near its limit. Times: the server's, in microseconds, and ours, in milliseconds.
 pub fn denied(key: &[u8], name: &KeyName, stored: &StoredLimiter, near: u64, now_ms: u64) -> Option<(Rank, DeniedRow)> {
-    let (state, rule, said, used_percent) = tightest(stored, near)?;
+    let (standing, rule, said, used_percent) = tightest(stored, near)?;
     // A block says nothing of rules, but what is left is worth knowing.
     let why = format!("{rule}: {} of {} left", said.remaining, said.capacity);
     let until = |wait: u64| (wait < u64::MAX).then(|| now_ms.saturating_add(wait.div_ceil(1_000)));
-    let (word, until_ms) = match state {
-        KeyStanding::Blocked(left) => ("blocked", until(left)),
-        KeyStanding::Denied(wait) => ("denied", until(wait)),
-        KeyStanding::Near(_) => ("near", None),
+    let (state, until_ms) = match standing {
+        KeyStanding::Blocked(left) => (DenialState::Blocked, until(left)),
+        KeyStanding::Denied(wait) => (DenialState::Denied, until(wait)),
+        KeyStanding::Near(_) => (DenialState::Near, None),
     };
     let row = DeniedRow {
         id: id(key),
         limiter: text(&name.name),
         scope: name.scope.as_deref().map(text),
         key: name.key.as_deref().map(text).unwrap_or_default(),
-        state: word,
+        state,
         why,
         used_percent,
         until_ms,
         per_s: None,
     };
-    Some((state.rank(), row))
+    Some((standing.rank(), row))
 }
 
-/// The word of a kind of lock.
-pub fn lock_kind(kind: KeyKind) -> Option<&'static str> {
+/// The kind of lock that a key is.
+fn lock_kind(kind: KeyKind) -> Option<LockKind> {
     match kind {
-        KeyKind::Lock => Some("lock"),
-        KeyKind::Semaphore => Some("semaphore"),
-        KeyKind::ReadWrite => Some("rw"),
+        KeyKind::Lock => Some(LockKind::Lock),
+        KeyKind::Semaphore => Some(LockKind::Semaphore),
+        KeyKind::ReadWrite => Some(LockKind::Rw),
         _ => None,
     }
 }
@@ -107,7 +107,7 @@ pub fn stock(name: &KeyName, stored: &StoredStock) -> StockRow {
         held: Some(held),
         sold: Some(sold),
         total: Some(available.saturating_add(held).saturating_add(sold)),
-        phase: if has_ended { "ended" } else { "open" },
+        phase: if has_ended { StockPhase::Ended } else { StockPhase::Open },
     }
 }
 

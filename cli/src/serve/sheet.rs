@@ -6,7 +6,7 @@ use quotalock::stored::{KeyKind, KeyName, StoredLimiter, StoredLock, StoredStock
 use redis::{Cmd, Value, cmd};
 
 use super::ServeSettings;
-use super::api::WithoutTtlRow;
+use super::api::{DenialState, WithoutTtlRow};
 use super::rows;
 use super::seen::KnownKeys;
 use crate::doctor::families::{self, Doubt, Family, Life, QUOTALOCK, Recognised};
@@ -98,7 +98,7 @@ impl Sheet<'_> {
                 match row {
                     Some((rank, row)) => {
                         seen.counting.denied += u64::from(is_new);
-                        seen.counting.near += u64::from(is_new && row.state == "near");
+                        seen.counting.near += u64::from(is_new && row.state == DenialState::Near);
                         seen.denied.put(key, at, rank, row);
                     }
                     None => seen.denied.drop(&key),

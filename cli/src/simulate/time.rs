@@ -4,12 +4,13 @@
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, date};
+use jiff::tz::Offset;
+
 const SECOND: u64 = 1_000_000;
-/// The last moment of the year 9999.
-const LAST: u64 = 253_402_300_799_999_999;
-const DAY: i64 = 86_400;
-/// Days from the year 0 to 1970, in the calendar of now.
-const EPOCH: i64 = 719_468;
+const DAY: u64 = 86_400;
+const EPOCH: Date = date(1970, 1, 1);
 const MONTHS: [&[u8; 3]; 12] =
     [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
 
@@ -19,7 +20,7 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     static LATEST: OnceLock<u64> = OnceLock::new();
     let latest = || {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
-        now + DAY as u64 * SECOND
+        now + DAY * SECOND
     };
     access(text).or_else(|| iso(text)).or_else(|| count(text)).or_else(|| bsd(text, *LATEST.get_or_init(latest)))
 }
@@ -36,11 +37,11 @@ pub fn bsd(text: &[u8], latest: u64) -> Option<u64> {
     if !rest.is_empty() {
         return None;
     }
-    let newest = year_of(latest.min(LAST));
+    let newest = i64::from(utc(latest).year());
     // A leap day is in one of eight years at least.
     (newest - 8..=newest)
         .rev()
-        .find_map(|year| moment(date(year, month, day)?, seconds, 0, micros).filter(|time| *time <= latest))
+        .find_map(|year| moment(day_of(year, month, day)?, seconds, 0, micros).filter(|time| *time <= latest))
 }
 
 /// As the common format has it, without the brackets: `17/May/2015:10:05:03 +0000`.
@@ -59,7 +60,7 @@ pub fn access(text: &[u8]) -> Option<u64> {
     // HAProxy writes milliseconds, and no zone.
     let (micros, zone) = fraction(zone)?;
     let zone = if zone.is_empty() { 0 } else { offset(zone.strip_prefix(b" ")?)? };
-    moment(date(year, month, day)?, seconds, zone, micros)
+    moment(day_of(year, month, day)?, seconds, zone, micros)
 }
 
 /// `2015-05-17T10:05:03.123Z`, with a space for the `T`, a comma for the point, `+02:00`, `+0200`, `+02` or nothing for the `Z`.
@@ -69,7 +70,7 @@ pub fn iso(text: &[u8]) -> Option<u64> {
     else {
         return None;
     };
-    let date = date(digits(&[y1, y2, y3, y4])?, digits(&[m1, m2])?, digits(&[d1, d2])?)?;
+    let date = day_of(digits(&[y1, y2, y3, y4])?, digits(&[m1, m2])?, digits(&[d1, d2])?)?;
     let seconds = clock(&head[11..])?;
     let (micros, zone) = fraction(rest)?;
     let zone = zone.strip_prefix(b" ").unwrap_or(zone);
@@ -149,47 +150,25 @@ fn digits(text: &[u8]) -> Option<i64> {
     Some(number)
 }
 
-/// The days from the epoch to a date, by Howard Hinnant's `days_from_civil`.
-fn date(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    // Years begin in March, so that the leap day is the last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - EPOCH)
+fn day_of(year: i64, month: i64, day: i64) -> Option<Date> {
+    Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()
 }
 
 /// None before 1970.
-fn moment(days: i64, seconds: i64, zone: i64, micros: u64) -> Option<u64> {
-    let seconds = u64::try_from(days * DAY + seconds - zone).ok()?;
+fn moment(date: Date, seconds: i64, zone: i64, micros: u64) -> Option<u64> {
+    let seconds = u64::try_from(date.duration_since(EPOCH).as_secs() + seconds - zone).ok()?;
     Some(seconds * SECOND + micros)
 }
 
-/// The year of a time.
-fn year_of(micros: u64) -> i64 {
-    written(micros).split('-').next().and_then(|year| year.parse().ok()).unwrap_or(1970)
+/// A time by the calendar, at most the last that jiff knows, in the year 9999.
+fn utc(micros: u64) -> DateTime {
+    let known = i64::try_from(micros).ok().and_then(|micros| Timestamp::from_microsecond(micros).ok());
+    Offset::UTC.to_datetime(known.unwrap_or(Timestamp::MAX))
 }
 
 /// A time as people write it: `2015-05-17 10:05:03`, of UTC.
 pub fn written(micros: u64) -> String {
-    let (seconds, days) = (micros / SECOND % 86_400, (micros / SECOND / 86_400) as i64 + EPOCH);
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let (day, month) = (of_year - (153 * shifted + 2) / 5 + 1, (shifted + 2) % 12 + 1);
-    let year = year + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+    utc(micros).strftime("%F %T").to_string()
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ export class Actions {
       const headers = { 'Content-Type': 'application/json', 'X-Quotalock': this.csrf() }
       const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
       if (answer.status === 401) return location.replace('/login')
-      const said = await readAnswer(answer)
-      tell(answer.ok ? said.said : `Nothing was done: ${said.message}`)
+      const said = /** @type {Done | Problem} */ (await readAnswer(answer))
+      tell('said' in said ? said.said : `Nothing was done: ${said.message}`)
     } catch {
       tell('quotalock serve did not answer, so it is not known whether it was done. Look at the list.')
     }
@@ -76,7 +76,8 @@ export class Actions {
     try {
       // The page may not know its session yet, or another tab began a new one.
       const session = await fetch('/api/session')
-      const headers = { 'X-Quotalock': session.ok ? (await readAnswer(session)).csrf : '' }
+      const csrf = session.ok ? /** @type {Session} */ (await readAnswer(session)).csrf : ''
+      const headers = { 'X-Quotalock': csrf }
       const answer = await fetch('/logout', { method: 'POST', headers })
       if (answer.ok || answer.status === 401) return location.replace('/login')
     } catch {

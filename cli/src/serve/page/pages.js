@@ -49,7 +49,8 @@ export class Pages {
     try {
       const answer = await fetch(`/api/keys?list=${this.list}&from=${from}`)
       // Of what is refused the page shows no more than it has; the stream tells what is wrong.
-      const rows = answer.ok ? (await readAnswer(answer)).rows : (this.#pages.get(from)?.rows ?? [])
+      const page = answer.ok ? /** @type {Page<Row>} */ (await readAnswer(answer)) : this.#pages.get(from)
+      const rows = page?.rows ?? []
       this.#pages.set(from, { rows, at: performance.now() })
     } catch {
       this.#pages.set(from, { rows: this.#pages.get(from)?.rows ?? [], at: performance.now() })

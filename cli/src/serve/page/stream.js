@@ -35,7 +35,7 @@ export class Stream {
       const [session, state] = await Promise.all([fetch('/api/session', within), fetch('/api/state', within)])
       if (session.status === 401 || state.status === 401) return location.replace('/login')
       if (!session.ok || !state.ok) throw new Error('the server refuses')
-      this.csrf = (await readAnswer(session)).csrf
+      this.csrf = /** @type {Session} */ (await readAnswer(session)).csrf
       this.#hear(await readAnswer(state))
       this.#follow()
       this.#connecting = false
