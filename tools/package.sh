@@ -8,7 +8,7 @@ cargo build --release --quiet -p quotalock-cli
 mkdir -p dist
 strip --strip-unneeded -o dist/quotalock target/release/quotalock
 
-cargo package -p quotalock --no-verify
+cargo package -p quotalock-wire -p quotalock --no-verify
 cp target/package/quotalock-*.crate dist/
 
 .venv/bin/maturin build --release --quiet -m bindings-python/Cargo.toml --out dist

@@ -169,9 +169,7 @@ fn what_came_of_an_earlier_try_is_not_forgotten_when_the_time_of_the_next_one_is
     let client = Client::new(Options { url, timeout: Duration::from_secs(60), ..Options::default() }).unwrap();
     let limiter = client.limiter("n", "3/hour".parse().unwrap()).unwrap();
     for is_sent_again in [false, true] {
-        let Call::One(mut exchange) = limiter.consume(b"k", 1).unwrap().into_call() else {
-            panic!("of one server")
-        };
+        let Call::One(mut exchange) = limiter.consume(b"k", 1).unwrap().into_call() else { panic!("of one server") };
         assert!(matches!(exchange.start(), Step::Send));
         let too_late = Reply::Array(vec![Reply::Int(0), Reply::Int(1_763_900_000_000_000)]);
         let step = exchange.on_reply(too_late, &mut ServerClock::new(0, Instant::now()));

@@ -199,8 +199,8 @@ final class LocksTest extends TestCase
     /** @dataProvider stores */
     public function testARunThatTakesLongerThanItsTtlTellsThatTheLockWasLost(string $url): void
     {
-        $lock = client($url)->lock('n', ttlMs: 300);
-        $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(320_000)));
+        $lock = client($url)->lock('n', ttlMs: 2_000);
+        $error = thrown(LostException::class, fn () => $lock->run(fn () => usleep(2_050_000)));
         self::assertStringContainsString('was lost', $error->getMessage());
         self::assertSame('released', $lock->state, 'what it is then');
     }

@@ -294,7 +294,7 @@ def _in_a_block(surface: Surface, lock: Any, body: Callable[[], None]) -> None:
 def test_a_loss_by_time_is_told(surface: Surface, store_url: str, prefix: str) -> None:
     lost: list[Any] = []
     client = surface.module.Client(store_url, prefix=prefix, timeout=PATIENT, on_lost=lost.append)
-    lock = client.lock("sku:42", ttl=0.05, renew=False)
+    lock = client.lock("sku:42", ttl=2.0, renew=False)
     assert surface.call(lock.acquire)
     if surface.name == "python":
         until = time.monotonic() + PATIENT

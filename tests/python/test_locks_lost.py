@@ -109,7 +109,7 @@ def test_what_ends_a_block_that_was_cancelled() -> None:
 def test_an_outer_cancellation_in_the_same_tick_is_not_swallowed(counting: bool) -> None:
     async def body() -> None:
         client = aio.Client(fresh_memory())
-        lock = client.lock("sku:42", ttl=0.1, renew=False, cancel_on_loss=True)
+        lock = client.lock("sku:42", ttl=2.0, renew=False, cancel_on_loss=True)
 
         async def work(is_first: bool) -> None:
             async with lock:

@@ -14,6 +14,12 @@ struct ListNode<T: 'static> {
     before: AtomicPtr<ListNode<T>>,
 }
 
+impl<T: Send + Sync> Default for AppendList<T> {
+    fn default() -> AppendList<T> {
+        AppendList::new()
+    }
+}
+
 impl<T: Send + Sync> AppendList<T> {
     /// An empty list.
     pub const fn new() -> AppendList<T> {

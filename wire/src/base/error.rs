@@ -91,7 +91,7 @@ impl fmt::Display for Code {
 pub struct Error {
     code: Code,
     message: Box<str>,
-    cause: Option<Cause>,
+    cause: Option<Box<Cause>>,
     /// Whether it is of no use to wait until it passes.
     lasting: bool,
 }
@@ -143,7 +143,7 @@ impl Error {
 
     /// The same, with what is behind it.
     pub fn caused_by(self, cause: Option<Cause>) -> Self {
-        Error { cause, ..self }
+        Error { cause: cause.map(Box::new), ..self }
     }
 
     /// What is behind it, if that is a `T`: the decision that denied, for [`Code::Limited`], or what a function of the caller's threw.

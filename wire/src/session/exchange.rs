@@ -330,7 +330,7 @@ impl Exchange {
     }
 
     /// The caller's time is over, and what was sent has no answer. It names what came of an earlier try too.
-    pub(crate) fn on_timeout(&mut self) -> Step {
+    pub fn on_timeout(&mut self) -> Step {
         self.heard = Some(Instant::now());
         self.session.engine().route.doubt();
         let error = self.timed_out("got no answer");
