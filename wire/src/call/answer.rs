@@ -10,7 +10,7 @@ pub trait AnswerValue: Any + fmt::Debug + Send {}
 
 impl<T: Any + fmt::Debug + Send> AnswerValue for T {}
 
-/// The answer of one call. The feature that made the call knows its type, and so does the caller: see [`Op`](crate::Op).
+/// The answer of one call. The feature that made the call knows its type, and so does the caller: see [`Op`](crate::op::Op).
 pub struct Answer(Box<dyn AnswerValue>);
 
 impl Answer {

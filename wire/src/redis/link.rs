@@ -1,5 +1,5 @@
 //! One non-blocking connection to one server on which many calls travel at once. It has no thread and no loop: its owner
-//! submits calls, lets it [`turn`](Link::turn) when its descriptor is ready or its time has come, and takes what is done.
+//! submits calls, lets it `turn` when its descriptor is ready or its time has come, and takes what is done.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;

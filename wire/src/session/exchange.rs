@@ -40,11 +40,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(36_500 * 86_400);
 pub enum Step {
     /// The caller has its answer.
     Done(Result<Answer>),
-    /// Put [`Exchange::encode`] on the wire to [`Exchange::node`] and report the reply or the failure.
+    /// Put `Exchange::encode` on the wire to `Exchange::node` and report the reply or the failure.
     Send,
     /// Call [`Exchange::start`] again after this time.
     Sleep(Duration),
-    /// Have the servers found ([`Session::discover`]), then call [`Exchange::start`] again.
+    /// Have the servers found (`Session::discover`), then call [`Exchange::start`] again.
     Discover,
 }
 

@@ -1,8 +1,7 @@
 //! Which server a call goes to.
 //!
-//! A route that has to find its servers first answers [`Way::Unknown`]: the call's driver has them found
-//! ([`discover`](super::Session::discover) on its own thread, [`discover_elsewhere`](super::Session::discover_elsewhere) on
-//! another), and starts the call again.
+//! A route that has to find its servers first answers `Way::Unknown`: the call's driver has them found (`Session::discover` on its own
+//! thread, `Session::discover_elsewhere` on another), and starts the call again.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
