@@ -304,7 +304,7 @@ export declare function limiterWarning(): string | null
  */
 export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, waitMs: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
 
-/** A metric. */
+/** One thing that is counted. */
 export interface MetricAnswer {
   /** As Prometheus is to call it. */
   name: string

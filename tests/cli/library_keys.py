@@ -58,7 +58,7 @@ ROWS = (
         is_fixed=True,
     ),
     Row(
-        "Laravel's RateLimiter (keys of your own)",
+        "Laravel's RateLimiter (your own keys)",
         (*_set("laravel_cache_:send:1:timer", str(PAST)), *_set("laravel_cache_:send:1", "61")),
     ),
     Row("Laravel's Cache::lock", _set("laravel_cache_:import", "aB3dEfGh1jKlMn0p")),

@@ -124,7 +124,7 @@ def test_the_state_says_what_is_stuck(redis: Member) -> None:
 
 def test_a_name_speaks_to_nobody(redis: Member) -> None:
     client = Client(redis.url, timeout=10.0)
-    with client.lock(HOSTILE, label=HOSTILE.replace("\n", "")), logged_in(redis.url) as serving:
+    with client.lock(HOSTILE, label=HOSTILE.replace("\n", "").replace("\x1b", "")), logged_in(redis.url) as serving:
         client.limiter(HOSTILE, "1/hour").consume(HOSTILE)
         client.limiter("binary", "1/hour").consume(b"\xff\x00")
         redis.ask("SET", f"limit:{HOSTILE}:1", "-1")

@@ -195,7 +195,7 @@ mod tests {
         let fleet: Vec<Pace> = (0..=255).map(|_| Pace::default()).collect();
         // Later than the beginning of each, however long the machine stood still meanwhile.
         let start = Instant::now();
-        for (pace, luck) in fleet.iter().zip(0..) {
+        for (pace, luck) in fleet.iter().zip(0..=255) {
             pace.want(start, || luck);
         }
         let due = |after| fleet.iter().filter(|pace| pace.is_due(|| start + after)).count();

@@ -269,7 +269,7 @@ type WithoutTtlRow = {
   key: string,
   /** Whose it is: `Laravel's RateLimiter`. */
   family: string,
-  /** `no_ttl`, `negative_counter`, `maybe_stuck` or `damaged`. */
+  /** `no_ttl`, `negative_counter`, `maybe_stuck`, `damaged` or `wrong_type`. */
   kind: string,
   /** What it means. */
   means: string,

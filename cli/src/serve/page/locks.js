@@ -47,7 +47,7 @@ export class Locks {
   #release(cell) {
     const button = make('button', 'act')
     button.type = 'button'
-    say(button, 'Force release')
+    say(button, 'Release')
     /** @type {LockRow | null} */
     let current = null
     button.addEventListener('click', () => current && this.actions.release(current, who(current.holders[0])))

@@ -138,10 +138,7 @@ fn the_numbers_in_prose_are_those_of_the_core() {
     let seconds = |micros: u64| micros / 1_000_000;
     let (lease, after) = (seconds(DEFAULT_CACHE_LEASE), seconds(DEFAULT_WAIT_AFTER_LEASE));
     let claims = [
-        (
-            "bindings-php/README.md",
-            format!("by default {after} seconds longer than `leaseMs` ({} seconds, as that is {lease})", lease + after),
-        ),
+        ("bindings-php/README.md", format!("by default {} seconds (`leaseMs` + {after} seconds)", lease + after)),
         ("docs/guide/once.md", format!("its `lease` ({lease} s; 10 ms to an hour; not renewed)")),
         ("docs/guide/once.md", format!("longer than `wait` ({after} s more than `lease`)")),
         ("docs/guide/stock.md", format!("{} in one call; `restock` adds more", written(MAX_PRIZES as u64))),
