@@ -11,10 +11,13 @@ from console import PATIENCE, Console
 LISTENER = """
 import os, signal, sys, time
 def say(number, frame):
+    ends = number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    if ends:
+        # The same signal may come again, and SIGCONT follows so that a stopped command hears of its end.
+        for late in (number, signal.SIGCONT):
+            signal.signal(late, lambda *_: None)
     print(signal.Signals(number).name, flush=True)
-    if number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        # What follows so that a stopped command hears of its end may come before it has ended.
-        signal.signal(signal.SIGCONT, lambda *_: None)
+    if ends:
         sys.exit(int(os.environ.get("ENDS_WITH", "9")))
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT):
     signal.signal(number, say)
