@@ -54,7 +54,7 @@ fn ask(
         match answer.recv_timeout(patience.slice()) {
             Ok(Ok(secret)) => return Ok(secret),
             Ok(Err(untold)) => {
-                let message = format!("{asked} returned no password for {server} ({}): fix the callback", untold.why);
+                let message = format!("{asked} returned no password for {server} ({}): correct it", untold.why);
                 return Err(Error::new(Code::NotPermitted, message).caused_by(untold.cause));
             }
             Err(RecvTimeoutError::Timeout) => patience.look().map_err(|e| gave_up(asked, server, &e))?,
