@@ -64,32 +64,34 @@ test('a lock is renewed while this thread is busy', async () => {
 })
 
 test('a lock that is not renewed is lost at its deadline', async () => {
-  for (const [store, url] of Object.entries(stores())) {
+  await everywhere(async (url, store) => {
     const own = client(url)
     for (const how of [{ renew: false }, { maxHoldMs: 1 }]) {
-      const ttlMs = 300
+      // Longer than a stall of a machine that is shared: a grant that comes later than this is none.
+      const ttlMs = 3000
       const lock = await own.lock('sku:42', { ttlMs, ...how })
       const began = performance.now()
       const left = lock.remainingMs
       const [took, late] = await Promise.all([firedAfter(lock.signal, began), lateness(left)])
-      assert.ok(left <= 295 && took >= left - 5 && took < left + SLACK + late, `${store}: ${took} of ${left}`)
+      // The margin for drift is 2 ms and 1 %.
+      assert.ok(left <= 2968 && took >= left - 5 && took < left + SLACK + late, `${store}: ${took} of ${left}`)
       assert.deepEqual([lock.state, lock.held, lock.remainingMs], ['lost', false, 0])
       assert.throws(() => lock.assertHeld(), LostError)
       assert.ok(lock.token)
-      await sleep(10)
+      await sleep(ttlMs - left)
       assert.equal(await lock.release(), false)
     }
     await own.close()
-  }
+  })
 })
 
 test('an extension lengthens, and never shortens', async () => {
-  const lock = await client(redis()).lock('sku:42', { ttlMs: 1000, renew: false })
+  const lock = await client(redis()).lock('sku:42', { ttlMs: 6000, renew: false })
   assert.equal(await lock.extend(60_000), true)
   assert.ok(lock.remainingMs > 50_000)
   assert.equal(await lock.extend(), true)
   assert.ok(lock.remainingMs > 50_000)
-  assert.equal(lock.ttlMs, 1000)
+  assert.equal(lock.ttlMs, 6000)
   assert.equal(await lock.release(), true)
   assert.equal(await lock.extend(), false)
 })

@@ -75,7 +75,7 @@ def test_what_ends_a_block_that_was_cancelled() -> None:
         async def work(then: str, cancelled: bool) -> str:
             try:
                 # What is to be cancelled is not to be lost before.
-                ttl = 0.1 if then or not cancelled else 30.0
+                ttl = 2.0 if then or not cancelled else 30.0
                 async with client.lock("sku:42", ttl=ttl, renew=False, wait=PATIENT, cancel_on_loss=True):
                     entered.set()
                     try:
