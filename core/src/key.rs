@@ -297,6 +297,11 @@ impl KeyName {
             _ => None,
         }
     }
+
+    /// Whether calls fail at this key, or reports are lost, if it is of this Redis type: see [`redis_type`](KeyName::redis_type).
+    pub fn is_wrong_type(&self, kind: &[u8]) -> bool {
+        self.redis_type().is_some_and(|needed| needed.as_bytes() != kind)
+    }
 }
 
 /// Whether keys of this kind may have a scope.

@@ -108,15 +108,11 @@ fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Op
     let title = name.as_ref().map_or_else(|| format!("key {}", shown(&redis_key)), title);
     let mut told = tell(client, name.as_ref(), &raw)?;
     // What lies beside a lock or a sale lasts as long as that says; a value of somebody else is not ours to judge.
-    let is_wrong = name.as_ref().is_some_and(|name| is_wrong_type(name, &raw));
+    let is_wrong = name.as_ref().is_some_and(|name| name.is_wrong_type(raw.kind.as_bytes()));
     if raw.ttl.is_none() && name.is_some() && !is_wrong {
         told.findings.push("it has no TTL, so it may stay for ever: the next call that writes gives it one".into());
     }
     Ok(Some(InspectedKey { redis_key, title, raw, told }))
-}
-
-fn is_wrong_type(name: &KeyName, raw: &Raw) -> bool {
-    name.redis_type().is_some_and(|needed| raw.kind != needed)
 }
 
 /// What a value says, by what its key is about.
@@ -127,7 +123,7 @@ fn tell(client: &Client, name: Option<&KeyName>, raw: &Raw) -> Result<KeyDescrip
             json!({ "state": "foreign" }),
         ));
     };
-    if is_wrong_type(name, raw) {
+    if name.is_wrong_type(raw.kind.as_bytes()) {
         return Ok(KeyDescription::wrong_type(name, raw));
     }
     if !name.beside.is_empty() || name.kind == KeyKind::Request {

@@ -23,9 +23,9 @@ pub const WHY_WRONG: &str = "the server states its type, and a call that needs a
 
 /// What it means that the key is of another Redis type than the one that calls need; none if it is of that type, or calls take any.
 pub fn wrong_type(own: &Own, seen: &ValueView) -> Option<&'static Family> {
-    let (needed, kind) = (own.0.redis_type()?, seen.redis_type());
+    let kind = seen.redis_type();
     // A type that the server did not state is not judged.
-    let is_wrong = !kind.is_empty() && kind != needed.as_bytes();
+    let is_wrong = !kind.is_empty() && own.0.is_wrong_type(kind);
     is_wrong.then_some(if own.0.kind == KeyKind::Reports { &WRONG_REPORTS } else { &WRONG_TYPE })
 }
 
