@@ -13,7 +13,7 @@ use napi_derive::napi;
 use quotalock::{Answer, Code, Error, Limiter, Op, Result, convert};
 
 use crate::given::{micros, unsigned};
-use crate::look::Look;
+use crate::look::Shared;
 
 /// How many numbers a call has.
 pub const WIDTH: usize = 6;
@@ -34,8 +34,8 @@ const DESCRIBED: f64 = -2.0;
 pub enum Asked {
     /// An answer.
     Call(Op<Answer>),
-    /// A look, whose answer says what to do next.
-    Look(Look),
+    /// A look, whose answer is for this load.
+    Look(Op<Answer>, Shared),
 }
 
 /// Turns a written batch into what is asked for, each with its number; takes those that were described.

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use napi::Env;
 use napi::bindgen_prelude::Float64Array;
 use quotalock::driver::{self, Sink};
-use quotalock::{Acquiring, Answer, Op, Releasing, Result};
+use quotalock::{Answer, Op, Result};
 
 use crate::answers::{Answers, Mailbox, Value};
 use crate::bell::{Reminders, hold};
 use crate::call::{self, Asked};
 use crate::desk::Desk;
 use crate::handles::Handles;
-use crate::look::{self, Looks, Understood};
+use crate::look::{self, Looks};
 use crate::own_loop::OwnLoop;
 
 /// How many numbers the inbox begins with: where the answers behind them end, and 1 if there are more to collect.
@@ -135,7 +135,10 @@ impl Carriage {
         for (id, asked) in call::read(calls, keys, &limiters, &mut self.described) {
             match asked {
                 Ok(Asked::Call(op)) => ops.push((id, op)),
-                Ok(Asked::Look(look)) => looks.push((id, look)),
+                Ok(Asked::Look(op, loading)) => {
+                    self.looks.begin(id, loading);
+                    looks.push((id, op));
+                }
                 Err(error) => self.collecting.push(id, Err(error)),
             }
         }
@@ -144,10 +147,8 @@ impl Carriage {
         self.described.clear();
         let sink = self.sink();
         self.submit(env, ops, &sink);
-        if !looks.is_empty() {
-            let (ops, sink) = (self.looks.begin(looks), self.looks.sink().clone());
-            self.submit(env, ops, &sink);
-        }
+        let sink = self.looks.sink().clone();
+        self.submit(env, looks, &sink);
         if let Reminds::Bells(bells) = &mut self.reminds {
             let reminded = bells.done();
             self.settled(env, usize::from(reminded));
@@ -207,7 +208,7 @@ impl Carriage {
             }
         }
         let count = self.collecting.count + looked.len();
-        self.understand(env, looked);
+        self.understand(looked);
         self.settled(env, count);
     }
 
@@ -219,31 +220,7 @@ impl Carriage {
     /// Makes a call that waits for no batch.
     pub fn submit_now(&mut self, env: Env, id: u64, op: Op<Answer>) {
         let sink = self.sink();
-        self.send_now(env, id, op, &sink);
-    }
-
-    /// Acquires, and waits for no batch.
-    pub fn acquire_now(&mut self, env: Env, id: u64, acquiring: Acquiring) {
-        if self.has_loop() && acquiring.is_plain() {
-            let (op, sink) = (self.looks.acquire(id, acquiring), self.looks.sink().clone());
-            return self.send_now(env, id, op, &sink);
-        }
-        self.expect(env, 1);
-        acquiring.submit(id, &self.sink());
-    }
-
-    /// Releases, and waits for no batch.
-    pub fn release_now(&mut self, env: Env, id: u64, releasing: Releasing) {
-        if self.has_loop() && releasing.is_plain() {
-            let (op, sink) = (self.looks.release(id, releasing), self.looks.sink().clone());
-            return op.map_or((), |op| self.send_now(env, id, op, &sink));
-        }
-        self.expect(env, 1);
-        releasing.submit(id, &self.sink());
-    }
-
-    fn send_now(&mut self, env: Env, id: u64, op: Op<Answer>, sink: &Arc<dyn Sink>) {
-        self.submit(env, vec![(id, op)], sink);
+        self.submit(env, vec![(id, op)], &sink);
         if let Reminds::Own(own) = &self.reminds {
             own.flush();
         }
@@ -276,12 +253,10 @@ impl Carriage {
     }
 
     /// Finds out what the answers to looks mean.
-    fn understand(&mut self, env: Env, looked: Vec<(u64, Result<Answer>)>) {
+    fn understand(&mut self, looked: Vec<(u64, Result<Answer>)>) {
         for (id, answer) in looked {
-            match self.looks.understand(id, answer) {
-                Understood::Answer(answer) => self.collecting.push(id, answer),
-                Understood::Waits => self.expect(env, 1),
-                Understood::Nothing => {}
+            if let Some(answer) = self.looks.understand(id, answer) {
+                self.collecting.push(id, answer);
             }
         }
     }

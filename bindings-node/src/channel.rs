@@ -14,7 +14,7 @@ use std::sync::Arc;
 use napi::Env;
 use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
 use napi_derive::napi;
-use quotalock::{Acquiring, Answer, Op, Releasing};
+use quotalock::{Answer, Op};
 
 use crate::answers::Mailbox;
 use crate::bell::{Reminders, bell};
@@ -118,16 +118,6 @@ impl Channel {
     /// Makes a call that waits for no batch.
     pub(crate) fn submit_now(&self, env: Env, id: f64, op: Op<Answer>) {
         self.carriage().submit_now(env, id as u64, op);
-    }
-
-    /// Acquires, and waits for no batch.
-    pub(crate) fn acquire_now(&self, env: Env, id: f64, acquiring: Acquiring) {
-        self.carriage().acquire_now(env, id as u64, acquiring);
-    }
-
-    /// Releases, and waits for no batch.
-    pub(crate) fn release_now(&self, env: Env, id: f64, releasing: Releasing) {
-        self.carriage().release_now(env, id as u64, releasing);
     }
 
     pub(crate) fn carriage(&self) -> RefMut<'_, Carriage> {

@@ -18,10 +18,10 @@ impl Channel {
     /// Describes what is next of a load.
     #[napi(catch_unwind)]
     pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
-        let look = loading.look().map_err(thrown)?;
+        let (op, load) = loading.look().map_err(thrown)?;
         let mut carriage = self.carriage();
         carriage.keep_load(&loading.core);
-        carriage.described.push(Some(Asked::Look(look)));
+        carriage.described.push(Some(Asked::Look(op, load)));
         Ok(())
     }
 

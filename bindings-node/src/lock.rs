@@ -113,14 +113,14 @@ impl Channel {
     pub fn acquire(&mut self, env: Env, id: f64, lock: &Lock, wait_ms: f64) -> Result<()> {
         let make = || lock.inner.acquire(convert::duration(micros("wait", wait_ms)?));
         let acquiring = make().map_err(thrown)?;
-        self.acquire_now(env, id, acquiring);
+        self.submit_now(env, id, acquiring.erased());
         Ok(())
     }
 
     /// Releases, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn release(&mut self, env: Env, id: f64, lock: &Lock) {
-        self.release_now(env, id, lock.inner.release());
+        self.submit_now(env, id, lock.inner.release().erased());
     }
 
     /// Extends the lease, under the number `id`. Collect afterwards.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ext_php_rs::boxed::ZBox;
 use ext_php_rs::prelude::*;
 use ext_php_rs::types::ZendClassObject;
-use quotalock::{CacheOptions, Getting, Seen, WhenAway};
+use quotalock::{CacheOptions, Got, Op, Seen, WhenAway};
 
 use crate::argument::{Float, Function, Int, Key, Keys, Maybe, OrNull, Text};
 use crate::call::{self, Stop};
@@ -75,7 +75,7 @@ impl Cache {
         Ok(object)
     }
 
-    fn getting(&self, key: &Key, wait: Maybe<Int>) -> Outcome<Getting> {
+    fn getting(&self, key: &Key, wait: Maybe<Int>) -> Outcome<Op<Got>> {
         let (key, wait) = (key.bytes(1)?, load::patience(wait)?);
         self.handle.check()?;
         Ok(self.cache.get(&key, wait)?)

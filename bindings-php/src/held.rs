@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use quotalock::{Lock, Releasing};
+use quotalock::{Lock, Op};
 
 use crate::call;
 use crate::registry::{Handle, Handles};
@@ -53,12 +53,12 @@ pub fn give_back_all() {
     give_back_all_of(&HELD.take(), Lock::release);
 }
 
-fn give_back_all_of(held: &BTreeMap<u64, (Lock, Handles)>, how: fn(&Lock) -> Releasing) {
+fn give_back_all_of(held: &BTreeMap<u64, (Lock, Handles)>, how: fn(&Lock) -> Op<bool>) {
     // What was made last was made within the others.
     release(held.values().rev().map(|(lock, _)| how(lock)));
 }
 
-fn release(releases: impl Iterator<Item = Releasing>) {
+fn release(releases: impl Iterator<Item = Op<bool>>) {
     let end = Instant::now() + PATIENCE;
     for releasing in releases {
         // There is nobody to tell an error; what is only described counts as released here, and ends with its ttl.

@@ -7,7 +7,7 @@ use ext_php_rs::ffi::zend_class_entry;
 use ext_php_rs::types::{ZendHashTable, ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ExecutorGlobals;
 use quotalock::driver::{LoadStep, Loading, Value};
-use quotalock::{Cache, Getting, convert};
+use quotalock::{Cache, Got, Op, convert};
 
 use crate::argument::{Int, Maybe};
 use crate::call::{self, Asked, GRACE, Stop};
@@ -105,7 +105,7 @@ fn called(name: &str, arguments: &[Zval]) -> LoadResult<Zval> {
 }
 
 /// Gets what the function makes, or another caller made.
-pub fn one(getting: Getting, function: &Zval, form: Form) -> LoadResult<Zval> {
+pub fn one(getting: Op<Got>, function: &Zval, form: Form) -> LoadResult<Zval> {
     // To all callers it is the same, whoever made it.
     let values = load(getting.into(), |_| Ok(vec![form.write(&call(function, &[])?)?]))?;
     form.read(seen::value(values.first().and_then(Option::as_ref)))
@@ -140,21 +140,21 @@ pub fn many(cache: &Cache, keys: Vec<Vec<u8>>, function: &Zval, wait: Option<Dur
 /// Goes through a load: `make` makes values for those of the keys that are this caller's to load.
 fn load(mut loading: Loading, make: impl Fn(&[usize]) -> LoadResult<Vec<Option<Vec<u8>>>>) -> LoadResult<Vec<Value>> {
     loop {
-        let (step, grace) = match loading.next()? {
+        let (calls, grace) = match loading.next()? {
             LoadStep::Done(values) => return Ok(values),
-            LoadStep::Do(step) => (step, Duration::ZERO),
+            LoadStep::Ask(calls) => (calls, Duration::ZERO),
             LoadStep::Load(missing) => match make(&missing) {
                 Ok(made) => (loading.loaded(made), GRACE),
                 Err(stop) => {
-                    let step = loading.failed(reason(&stop).as_deref());
+                    let calls = loading.failed(reason(&stop).as_deref());
                     let end = Instant::now() + GRACE;
-                    loading.run(step, &mut || Instant::now() >= end);
+                    loading.run(calls, &mut || Instant::now() >= end);
                     return Err(stop);
                 }
             },
         };
         let run = |asked: Asked<'_>| {
-            loading.run(step, asked);
+            loading.run(calls, asked);
             Ok(())
         };
         call::attempt(grace, run, drop)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
-use quotalock::{CacheOptions, Getting, GettingMany, WhenAway};
+use quotalock::{CacheOptions, Got, Op, Part, WhenAway};
 
 use crate::argument::{self, Key, Maybe, Name, Word, durations, function, kind, list, octets, seconds, shown};
 use crate::call::call;
@@ -58,11 +58,11 @@ pub struct Cache {
 }
 
 impl Cache {
-    fn getting(&self, py: Python<'_>, key: &Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
+    fn getting(&self, py: Python<'_>, key: &Key<'_>, wait: Maybe<'_, '_>) -> PyResult<Op<Got>> {
         self.core.get(&key.0, argument::wait(wait)?).map_err(|error| raised(py, &error))
     }
 
-    fn looking(&self, keys: &Bound<'_, PyList>, wait: Maybe<'_, '_>) -> PyResult<GettingMany> {
+    fn looking(&self, keys: &Bound<'_, PyList>, wait: Maybe<'_, '_>) -> PyResult<Op<Vec<Part>>> {
         let items: Vec<_> = keys.iter().map(argument::key).collect();
         let octets = items.iter().map(|key| octets("key", key.as_borrowed())).collect::<PyResult<Vec<_>>>()?;
         self.core.get_many(&octets, argument::wait(wait)?).map_err(|error| raised(keys.py(), &error))

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::call::call_method;
-use crate::caller::{Answered, Next};
+use crate::caller::{Answered, answered};
 use crate::doorbell::Owner;
 use crate::link::LoopDriver;
 
@@ -46,15 +46,9 @@ impl LoopDriver {
 
     /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
     pub fn let_go(&self) -> Vec<Answered> {
-        let (done, sink) = {
-            let mut state = self.lock();
-            state.link.close();
-            (state.link.take_done(), state.link.sink())
-        };
-        // What was not told by now will not be: such a grant has no holder, such a lease no loader.
-        done.iter().for_each(|(caller, _)| caller.leave(&sink));
-        let told = |next| if let Next::Tell(answered) = next { Some(answered) } else { None };
-        done.into_iter().filter_map(|(caller, answer)| told(caller.next(answer))).collect()
+        let mut state = self.lock();
+        state.link.close();
+        answered(&mut state.link)
     }
 }
 

@@ -68,13 +68,13 @@ impl LoopDriver {
     fn _settled(&self, future: &Bound<'_, PyAny>) -> PyResult<()> {
         let _inside = enter(future.py());
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
-            let (caller, sink) = {
+            let caller = {
                 let mut state = self.lock();
-                (state.link.cancel(|caller| caller.future.is(future) && !caller.is_bound()), state.link.sink())
+                let waiting = state.link.cancel_waiting(|caller| caller.future.is(future));
+                waiting.or_else(|| state.link.cancel(|caller| caller.future.is(future) && !caller.is_bound()))
             };
-            if let Some(caller) = caller {
-                caller.cancelled(&sink);
-            }
+            // Not while the link is locked: it lets go of Python's objects.
+            drop(caller);
         }
         Ok(())
     }
@@ -169,8 +169,8 @@ impl LoopDriver {
             let mut state = slf.get().lock();
             let interest = how(&mut state.link);
             let done = Done::take(py, &mut state.link);
-            if !done.is_empty() {
-                state.quiet = done.answered.len() + done.waiting.len() == 1;
+            if done.count() > 0 {
+                state.quiet = done.count() == 1;
             }
             (interest, done)
         };

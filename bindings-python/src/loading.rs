@@ -3,8 +3,8 @@
 use pyo3::exceptions::{PyException, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyMapping};
-use quotalock::driver::{LoadCall, LoadStep, Loading, Value};
-use quotalock::{Getting, GettingMany};
+use quotalock::driver::{LoadStep, Loading, Value};
+use quotalock::{Got, Op, Part};
 
 use crate::argument::{kind, octets, shown};
 use crate::error::raised;
@@ -22,7 +22,7 @@ pub fn value(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Loaded> {
 /// Gets a value, or has `load` make it.
 pub fn get(
     py: Python<'_>,
-    getting: Getting,
+    getting: Op<Got>,
     load: impl Fn() -> PyResult<Loaded>,
 ) -> PyResult<Option<Bound<'_, PyBytes>>> {
     let values = run(py, getting.into(), |_| Ok(vec![load()?]))?;
@@ -33,7 +33,7 @@ pub fn get(
 pub fn get_many<'py>(
     py: Python<'py>,
     keys: &Bound<'py, PyList>,
-    looking: GettingMany,
+    looking: Op<Vec<Part>>,
     load: impl Fn(Bound<'py, PyList>) -> PyResult<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let values = run(py, looking.into(), |missing| {
@@ -50,17 +50,16 @@ pub fn get_many<'py>(
 /// Goes through a load: `make` makes values for those of the keys that are this caller's to load.
 fn run(py: Python<'_>, mut loading: Loading, make: impl Fn(&[usize]) -> PyResult<Vec<Loaded>>) -> PyResult<Vec<Value>> {
     loop {
-        let (step, failed) = match loading.next().map_err(|error| raised(py, &error))? {
+        let (calls, may_wait, failed) = match loading.next().map_err(|error| raised(py, &error))? {
             LoadStep::Done(values) => return Ok(values),
-            LoadStep::Do(step) => (step, None),
+            LoadStep::Ask(calls) => (calls, true, None),
             LoadStep::Load(missing) => match make(&missing) {
-                Ok(made) => (loading.loaded(made), None),
-                Err(error) => (loading.failed(reason(py, &error).as_deref()), Some(error)),
+                Ok(made) => (loading.loaded(made), false, None),
+                Err(error) => (loading.failed(reason(py, &error).as_deref()), false, Some(error)),
             },
         };
-        let may_wait = matches!(step, LoadCall::Get(_));
         let done = interruptibly(py, may_wait, move |interrupted| {
-            loading.run_among_threads(step, interrupted);
+            loading.run_among_threads(calls, interrupted);
             loading
         });
         // What went wrong in the function says more than what interrupted the telling of it.

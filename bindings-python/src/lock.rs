@@ -7,7 +7,7 @@ use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReference};
-use quotalock::{LockOptions, LockState, convert};
+use quotalock::{LockOptions, LockState, Op, convert};
 
 use crate::argument::{self, Maybe, octets, seconds, shown, whole};
 use crate::carrier::Carrier;
@@ -63,7 +63,7 @@ impl Lock {
     }
 
     /// Acquires on this thread. Whatever ends the call takes the grant with it.
-    fn acquire_here(&self, py: Python<'_>, acquiring: quotalock::Acquiring, waits: bool) -> PyResult<bool> {
+    fn acquire_here(&self, py: Python<'_>, acquiring: Op<bool>, waits: bool) -> PyResult<bool> {
         let _inside = enter(py);
         let acquired = interruptibly(py, waits, move |interrupted| acquiring.run_among_threads(interrupted));
         // A signal that came with the grant would be told to the caller before it can know that it holds something.
@@ -101,7 +101,7 @@ impl Lock {
     }
 
     /// An attempt to acquire it, as a caller of `acquire` described it, and whether it waits.
-    fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<(quotalock::Acquiring, bool)> {
+    fn acquiring(&self, py: Python<'_>, given: Maybe<'_, '_>) -> PyResult<(Op<bool>, bool)> {
         let wait = argument::wait(given)?.unwrap_or(self.wait);
         Ok((self.core.acquire(wait).map_err(|error| raised(py, &error))?, !wait.is_zero()))
     }
@@ -184,7 +184,8 @@ impl Lock {
         Lock::look(slf, |_| ())?;
         let (acquiring, waits) = this.acquiring(py, wait)?;
         if let Some(loops) = this.carrier.loops() {
-            return loops.expect(py, Some(this.core.clone()), |id, sink| acquiring.submit(id, sink));
+            let _inside = enter(py);
+            return loops.submit(py, acquiring.erased(), true);
         }
         Ok(this.acquire_here(py, acquiring, waits)?.into_pyobject(py)?.to_owned().into_any().unbind())
     }
@@ -193,7 +194,8 @@ impl Lock {
     fn release(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         if let Some(loops) = this.carrier.loops() {
-            return loops.expect(py, None, |id, sink| this.core.release().submit(id, sink));
+            let _inside = enter(py);
+            return loops.submit(py, this.core.release().erased(), true);
         }
         let released = Lock::release_here(slf)?.map_err(|error| raised(py, &error))?;
         Ok(released.into_pyobject(py)?.to_owned().into_any().unbind())

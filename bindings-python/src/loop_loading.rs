@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use quotalock::driver::{self, LoadCall, LoadStep};
+use quotalock::driver::{self, LoadStep};
+use quotalock::{Answer, Op};
 
 use crate::argument::Word;
 use crate::error::raised;
@@ -19,7 +20,7 @@ pub type Shared = Arc<Mutex<driver::Loading>>;
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct Loading {
     core: Shared,
-    step: Mutex<Option<LoadCall>>,
+    step: Mutex<Option<Vec<Op<Answer>>>>,
 }
 
 #[pymethods]
@@ -29,8 +30,8 @@ impl Loading {
     fn _next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let next = lock(&self.core).next();
         match next.map_err(|error| raised(py, &error))? {
-            LoadStep::Do(step) => {
-                self.prepare(step);
+            LoadStep::Ask(calls) => {
+                self.prepare(calls);
                 Ok(None)
             }
             LoadStep::Load(places) => Ok(Some(PyList::new(py, places)?.into_any().unbind())),
@@ -44,15 +45,15 @@ impl Loading {
     /// Takes what was made for the places, which is then to be carried out.
     fn _loaded(&self, values: Vec<Bound<'_, PyAny>>) -> PyResult<()> {
         let values = values.iter().map(|made| value("the loaded value", made)).collect::<PyResult<_>>()?;
-        let step = lock(&self.core).loaded(values);
-        self.prepare(step);
+        let calls = lock(&self.core).loaded(values);
+        self.prepare(calls);
         Ok(())
     }
 
     /// Takes why nothing was made, which is then to be carried out.
     fn _failed(&self, error: Word<'_>) {
-        let step = lock(&self.core).failed(Some(&error.0));
-        self.prepare(step);
+        let calls = lock(&self.core).failed(Some(&error.0));
+        self.prepare(calls);
     }
 
     /// Frees the way for others, from whichever thread, without a loop.
@@ -69,13 +70,13 @@ impl Loading {
     }
 
     /// The step to be carried out, and whose it is.
-    pub fn step(&self, py: Python<'_>) -> PyResult<(LoadCall, Shared)> {
+    pub fn step(&self, py: Python<'_>) -> PyResult<(Vec<Op<Answer>>, Shared)> {
         let step = lock(&self.step).take();
         Ok((step.ok_or_else(|| internal(py, "there is nothing to carry out".to_owned()))?, self.core.clone()))
     }
 
-    fn prepare(&self, step: LoadCall) {
-        *lock(&self.step) = Some(step);
+    fn prepare(&self, calls: Vec<Op<Answer>>) {
+        *lock(&self.step) = Some(calls);
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use quotalock::driver::{LoadCall, Sink};
-use quotalock::{Answer, Lock, Op};
+use quotalock::driver::Sink;
+use quotalock::{Answer, Op};
 
 use crate::call::call;
 use crate::ending::enter;
@@ -33,21 +33,16 @@ impl Loops {
         LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
     }
 
-    /// Does a step of a load; see [`LoopDriver::carry`].
-    pub fn carry(&self, py: Python<'_>, step: LoadCall, loading: Shared) -> PyResult<Py<PyAny>> {
+    /// Makes the calls of a load's step; see [`LoopDriver::carry`].
+    pub fn carry(&self, py: Python<'_>, calls: Vec<Op<Answer>>, loading: Shared) -> PyResult<Py<PyAny>> {
         let _inside = enter(py);
-        LoopDriver::carry(self.driver(py)?.bind(py), step, loading)
+        LoopDriver::carry(self.driver(py)?.bind(py), calls, loading)
     }
 
     /// Returns a future of the running loop for what another thread answers; see [`LoopDriver::expect`].
-    pub fn expect(
-        &self,
-        py: Python<'_>,
-        acquires: Option<Lock>,
-        ask: impl FnOnce(u64, &Arc<dyn Sink>),
-    ) -> PyResult<Py<PyAny>> {
+    pub fn expect(&self, py: Python<'_>, ask: impl FnOnce(u64, &Arc<dyn Sink>)) -> PyResult<Py<PyAny>> {
         let _inside = enter(py);
-        LoopDriver::expect(self.driver(py)?.bind(py), acquires, ask)
+        LoopDriver::expect(self.driver(py)?.bind(py), ask)
     }
 
     /// The driver of the running loop.

@@ -137,7 +137,7 @@ impl Loss {
                 None => end.loops.push((id, sink.clone())),
             }
         };
-        self.carrier.loops().map(|loops| loops.expect(py, None, tell)).transpose()
+        self.carrier.loops().map(|loops| loops.expect(py, tell)).transpose()
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
-use quotalock::{Getting, OnceOptions};
+use quotalock::{Got, OnceOptions, Op};
 
 use crate::argument::{self, Maybe, Name, durations, octets, shown};
 use crate::call::call;
@@ -24,7 +24,7 @@ pub struct Once {
 }
 
 impl Once {
-    fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Getting> {
+    fn beginning(&self, id: &Bound<'_, PyAny>, wait: Maybe<'_, '_>) -> PyResult<Op<Got>> {
         let py = id.py();
         let id = octets("id", id.as_borrowed())?;
         self.core.begin(id, argument::wait(wait)?).map_err(|error| raised(py, &error))

@@ -8,5 +8,5 @@
 pub use wire::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use wire::driver::{Change, Interest, LoopLink, Sink, cancel, cancel_all, submit};
 
-pub use crate::cache::{LoadCall, LoadStep, Loading, Value};
+pub use crate::cache::{LoadStep, Loading, Value};
 pub use crate::limiter::may_know;

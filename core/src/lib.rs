@@ -38,8 +38,8 @@ mod tests;
 
 pub use cache::single_flight::{Claimed, Looked, MAX_FRESH, MAX_LEASE, Seen};
 pub use cache::{
-    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Getting, GettingMany, Got,
-    MAX_GET_MANY, MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
+    Cache, CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, Got, MAX_GET_MANY,
+    MAX_VALUE_BYTES, MIN_CACHE_LEASE, Once, OnceOptions, Part, Ticket, WhenAway,
 };
 pub use catalog::scripts;
 pub use client::{
@@ -63,8 +63,8 @@ pub use limiter::{
 };
 pub use lock::lease_table::{Holder, Inspection};
 pub use lock::{
-    Acquiring, AskedAcquiring, AskedReleasing, DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState,
-    LossListener, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL, Releasing,
+    DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, Lock, LockOptions, LockState, LossListener, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES,
+    MAX_LOCK_NAMES, MAX_LOCK_TTL, MAX_PERMITS, MIN_LOCK_TTL,
 };
 pub use stock::{
     DEFAULT_HOLD, DEFAULT_LEDGER_CAP, DEFAULT_STOCK_RETENTION, LedgerEntry, LedgerKind, MAX_HOLD, MAX_LEDGER_CAP,

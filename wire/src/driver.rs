@@ -17,12 +17,13 @@ use watched::WatchedSockets;
 
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
+use crate::machine::{Driver, GiveUp, Machine, Settled, SharedCall, Start};
 use crate::op::Op;
 use crate::reactor::{partings, thread};
 use crate::redis::link::closed;
 use crate::redis::links::Links;
 use crate::session::call::Call;
-use crate::session::exchange;
+use crate::session::exchange::{Exchange, Step};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
 pub use crate::call::sink::Sink;
@@ -92,20 +93,22 @@ impl partings::Carrier for LoopInbox {
 /// blocks: connections are dialed on a thread that lives as long as the attempt.
 pub struct LoopLink<T> {
     /// By the number of the client's engine.
-    clients: Vec<(u64, Links<T>)>,
+    clients: Vec<(u64, Links<SharedCall<T>>)>,
     wanted: fn(&T) -> bool,
     /// What the loop watches.
     watched: WatchedSockets,
     wakes: UnixStream,
     inbox: Arc<LoopInbox>,
-    /// Those whose answers come to the inbox.
-    expected: HashMap<u64, T>,
+    /// Those whose answers come to the inbox, with what takes them back.
+    expected: HashMap<u64, (T, Option<GiveUp>)>,
     numbers: u64,
+    /// Those of them that wait for others since the last time.
+    waiting: Vec<u64>,
     /// Those that were answered at once, or ended by closing.
     ended: Vec<(T, Result<Answer>)>,
 }
 
-impl<T> LoopLink<T> {
+impl<T: 'static> LoopLink<T> {
     /// Makes a link; it connects at the first call. `wanted` is asked about a call's tag each time before it is sent: one
     /// that nobody waits for any more is dropped instead, with its tag.
     ///
@@ -126,6 +129,7 @@ impl<T> LoopLink<T> {
             inbox,
             expected: HashMap::new(),
             numbers: 0,
+            waiting: Vec::new(),
             ended: Vec::new(),
         })
     }
@@ -133,8 +137,12 @@ impl<T> LoopLink<T> {
     /// Returns `tag` later with an answer that another thread gives to [`sink`](LoopLink::sink) under the number returned,
     /// which was not used before.
     pub fn expect(&mut self, tag: T) -> u64 {
+        self.expect_or(tag, None)
+    }
+
+    fn expect_or(&mut self, tag: T, give_up: Option<GiveUp>) -> u64 {
         self.numbers += 1;
-        self.expected.insert(self.numbers, tag);
+        self.expected.insert(self.numbers, (tag, give_up));
         self.numbers
     }
 
@@ -147,32 +155,63 @@ impl<T> LoopLink<T> {
     /// Takes a call; `tag` comes back with its answer. Calls of one turn travel as one write.
     pub fn submit(&mut self, op: Op<Answer>, tag: T) {
         match op.into_call() {
-            Call::One(mut exchange) => match exchange.start() {
-                exchange::Step::Done(answer) => self.ended.push((tag, answer)),
-                step => self.links_of(exchange.session().engine().number).submit(step, exchange, tag),
-            },
-            call @ Call::Several(_) => {
+            Call::One(exchange) => self.send(exchange, SharedCall::plain(tag)),
+            Call::Several(task) => {
                 let number = self.expect(tag);
                 // What blocks has a thread of its own, and answers like the process' thread.
-                self.sink().complete(thread::submit(vec![(number, call)], &self.sink()));
+                thread::do_alone(number, &self.sink(), task);
             }
+            Call::Machine(mut machine) => match machine.start(Driver::Loop) {
+                Start::Ask(exchange) => self.send(exchange, SharedCall { tag, machine: Some(machine) }),
+                Start::Enter => self.enter(tag, machine),
+                Start::Block => {
+                    let number = self.expect_or(tag, machine.give_up());
+                    thread::do_alone(number, &self.sink(), move || machine.block(&mut || false));
+                }
+                Start::Done(answer) => self.ended.push((tag, answer)),
+            },
         }
     }
 
-    fn links_of(&mut self, client: u64) -> &mut Links<T> {
+    fn send(&mut self, mut exchange: Exchange, call: SharedCall<T>) {
+        match exchange.start() {
+            Step::Done(answer) => self.settle(call, answer),
+            step => self.links_of(exchange.session().engine().number).submit(step, exchange, call),
+        }
+    }
+
+    fn settle(&mut self, call: SharedCall<T>, answer: Result<Answer>) {
+        match call.settle(answer) {
+            Settled::Done(tag, answer) => self.ended.push((tag, answer)),
+            Settled::Waits(tag, machine) if (self.wanted)(&tag) => self.enter(tag, machine),
+            // Its caller has gone.
+            Settled::Waits(..) => {}
+        }
+    }
+
+    /// Has the process' thread go on with it.
+    fn enter(&mut self, tag: T, machine: Box<dyn Machine>) {
+        let number = self.expect_or(tag, machine.give_up());
+        self.waiting.push(number);
+        machine.enter(number, &self.sink());
+    }
+
+    fn links_of(&mut self, client: u64) -> &mut Links<SharedCall<T>> {
         let at = self.clients.iter().position(|(number, _)| *number == client).unwrap_or_else(|| {
+            let wanted = self.wanted;
+            let wanted = Arc::new(move |call: &SharedCall<T>| wanted(&call.tag));
             let inbox = self.inbox.clone();
-            self.clients.push((client, Links::new(Arc::new(move || inbox.ring()), self.wanted)));
+            self.clients.push((client, Links::new(Arc::new(move || inbox.ring()), wanted)));
             self.clients.len() - 1
         });
         &mut self.clients[at].1
     }
 
-    fn links(&self) -> impl Iterator<Item = &Links<T>> + Clone {
+    fn links(&self) -> impl Iterator<Item = &Links<SharedCall<T>>> + Clone {
         self.clients.iter().map(|(_, links)| links)
     }
 
-    fn links_mut(&mut self) -> impl Iterator<Item = &mut Links<T>> {
+    fn links_mut(&mut self) -> impl Iterator<Item = &mut Links<SharedCall<T>>> {
         self.clients.iter_mut().map(|(_, links)| links)
     }
 
@@ -234,26 +273,41 @@ impl<T> LoopLink<T> {
     /// Takes back a call that is not answered yet, and returns its tag. What was sent to Redis may still be done, but a
     /// `wait` goes on no further.
     pub fn cancel(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
-        let number = self.expected.iter().find(|(_, tag)| is_it(tag)).map(|(number, _)| *number);
-        match number {
-            Some(number) => self.expected.remove(&number),
-            None => self.links_mut().find_map(|links| links.cancel(&is_it)),
+        if let Some(tag) = self.cancel_waiting(&is_it) {
+            return Some(tag);
         }
+        let is_its = |call: &SharedCall<T>| is_it(&call.tag);
+        self.links_mut().find_map(|links| links.cancel(is_its)).map(|call| call.tag)
+    }
+
+    /// As [`cancel`](LoopLink::cancel), but only of a call that waits for others: the answer to a question that was sent comes.
+    pub fn cancel_waiting(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
+        let number = self.expected.iter().find(|(_, (tag, _))| is_it(tag)).map(|(number, _)| *number)?;
+        self.take_back(number)
+    }
+
+    fn take_back(&mut self, number: u64) -> Option<T> {
+        let (tag, give_up) = self.expected.remove(&number)?;
+        give_up.map_or_else(|| thread::cancel(number, &self.sink()), |give_up| give_up());
+        Some(tag)
     }
 
     /// What was answered since the last time.
     pub fn take_done(&mut self) -> Vec<(T, Result<Answer>)> {
+        let came: Vec<_> = self.links_mut().flat_map(Links::take_done).collect();
+        came.into_iter().for_each(|(call, answer)| self.settle(call, answer));
         let mut done = std::mem::take(&mut self.ended);
-        for (_, links) in &mut self.clients {
-            if done.is_empty() {
-                done = links.take_done();
-            } else {
-                done.append(&mut links.take_done());
-            }
-        }
         let answers = std::mem::take(&mut *self.inbox.answers.lock().unwrap_or_else(PoisonError::into_inner));
-        done.extend(answers.into_iter().filter_map(|(number, answer)| Some((self.expected.remove(&number)?, answer))));
+        done.extend(
+            answers.into_iter().filter_map(|(number, answer)| Some((self.expected.remove(&number)?.0, answer))),
+        );
         done
+    }
+
+    /// Whose calls wait for others since the last time: it may take long until these are answered.
+    pub fn take_waiting(&mut self) -> impl Iterator<Item = &T> {
+        let expected = &self.expected;
+        std::mem::take(&mut self.waiting).into_iter().filter_map(|number| Some(&expected.get(&number)?.0))
     }
 
     /// A descriptor that becomes readable when a dial has ended, or an answer was left at the [`sink`](LoopLink::sink):
@@ -272,7 +326,7 @@ impl<T> LoopLink<T> {
         if let Some(at) = self.clients.iter().position(|(number, _)| *number == client) {
             let mut links = self.clients.swap_remove(at).1;
             links.close();
-            self.ended.append(&mut links.take_done());
+            links.take_done().into_iter().for_each(|(call, answer)| self.settle(call, answer));
         }
     }
 
@@ -281,6 +335,10 @@ impl<T> LoopLink<T> {
         while let Some((client, _)) = self.clients.first() {
             self.part(*client);
         }
-        self.ended.extend(self.expected.drain().map(|(_, tag)| (tag, Err(closed()))));
+        let numbers: Vec<u64> = self.expected.keys().copied().collect();
+        for number in numbers {
+            let taken = self.take_back(number);
+            self.ended.extend(taken.map(|tag| (tag, Err(closed()))));
+        }
     }
 }

@@ -11,6 +11,7 @@ pub mod base;
 pub mod call;
 pub mod connection;
 pub mod driver;
+pub mod machine;
 pub mod memory;
 pub mod metrics;
 pub mod op;

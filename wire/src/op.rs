@@ -1,5 +1,6 @@
 //! A call that was described but not yet made: run it on this thread, or await it.
 
+use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use crate::base::error::Result;
 use crate::call::answer::{Answer, AnswerValue};
 use crate::call::operation::Operation;
+use crate::machine::{self, Machine};
 use crate::reactor::completion;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
@@ -62,6 +64,11 @@ impl<T: AnswerValue> Op<T> {
         Op::from_call(Call::Several(Box::new(task)))
     }
 
+    /// A call of several questions.
+    pub fn machine(machine: Box<dyn Machine>) -> Op<T> {
+        Op::from_call(Call::Machine(machine))
+    }
+
     /// A call that may not be needed.
     pub fn unsure(unsure: Box<dyn Unsure<T>>) -> Op<T> {
         Op { asked: OpKind::Unsure(unsure) }
@@ -96,7 +103,25 @@ impl<T: AnswerValue> Op<T> {
         typed(match self.asked.into_call() {
             Call::One(exchange) => blocking::run(exchange, interrupted),
             Call::Several(task) => task(),
+            Call::Machine(machine) => machine::run(machine, interrupted),
         })
+    }
+
+    /// As [`run_interruptibly`](Op::run_interruptibly), but if it has to wait for others, the process' thread waits for it: one
+    /// subscription for all threads, which wait in order. For processes of several threads.
+    ///
+    /// # Errors
+    /// As the method that described it says.
+    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<T> {
+        match self.asked {
+            OpKind::Call(Call::Machine(machine), _) => typed(machine::run_among_threads(machine, interrupted)),
+            asked => Op { asked }.run_interruptibly(interrupted),
+        }
+    }
+
+    /// Whether it is one question to one server.
+    fn is_single(&self) -> bool {
+        matches!(&self.asked, OpKind::Call(Call::One(_), _))
     }
 
     /// Takes the call for a driver.
@@ -105,9 +130,12 @@ impl<T: AnswerValue> Op<T> {
     }
 }
 
-/// Makes several calls of one client on this thread, and waits for all answers, which come in the calls' order: they travel
-/// together. As [`Op::run_interruptibly`] otherwise.
+/// Makes several calls of one client on this thread, and waits for all answers, which come in the calls' order. Calls of one
+/// question each travel together. As [`Op::run_interruptibly`] otherwise.
 pub fn run_all<T: AnswerValue>(ops: Vec<Op<T>>, interrupted: &mut dyn FnMut() -> bool) -> Vec<Result<T>> {
+    if !ops.iter().all(Op::is_single) {
+        return ops.into_iter().map(|op| op.run_interruptibly(interrupted)).collect();
+    }
     let one = |op: Op<T>| if let Call::One(exchange) = op.into_call() { Some(exchange) } else { None };
     batch::run_all(ops.into_iter().filter_map(one).collect(), interrupted).into_iter().map(typed).collect()
 }
@@ -115,6 +143,12 @@ pub fn run_all<T: AnswerValue>(ops: Vec<Op<T>>, interrupted: &mut dyn FnMut() ->
 /// The answer of a call whose feature knows its type.
 pub fn typed<T: AnswerValue>(answer: Result<Answer>) -> Result<T> {
     answer?.take()
+}
+
+impl<T> fmt::Debug for Op<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Op")
+    }
 }
 
 impl<T: AnswerValue> IntoFuture for Op<T> {

@@ -1,85 +1,86 @@
-//! A `get` that was described but not yet made.
+//! Getting entries as machines: what is asked first, and what an answer is to its caller.
 
-use std::future::{Future, IntoFuture};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::lookup::{Lookup, LookupStep};
+use super::Got;
+use super::lookup::Lookup;
 use super::options::WhenAway;
 use super::queue;
 use super::target::CacheSpec;
-use super::{Got, blocking};
 use crate::cache::single_flight::{Look, Looked};
 use wire::base::error::{Code, Error, Result};
 use wire::call::answer::Answer;
 use wire::call::sink::Sink;
+use wire::connection::subscription::HintChannel;
+use wire::machine::{Driver, Machine, Next, Start, WaitPlace};
 use wire::op::{Op, typed};
-use wire::reactor::{Cleanup, completion};
+use wire::reactor::Cleanup;
+use wire::session::exchange::Exchange;
 
-/// A described `get`, or the beginning of a run. Dropped, it asks nothing.
-#[must_use = "nothing happens until it is run, awaited or submitted"]
-pub struct Getting {
-    pub(super) lookup: Lookup,
+impl CacheSpec {
+    /// Describes a lookup of one entry, which waits for at most `wait`.
+    pub fn get(self: &Arc<CacheSpec>, key: &[u8], wait: Option<Duration>) -> Result<Op<Got>> {
+        Ok(Op::machine(Box::new(self.lookup(key, wait)?)))
+    }
 }
 
-impl Getting {
-    /// Gets it on this thread alone, and waits there as long as was said.
-    ///
-    /// # Errors
-    /// As [`Cache::get`](crate::Cache::get) says.
-    pub fn run(self) -> Result<Got> {
-        self.run_interruptibly(&mut || false)
+impl Machine for Lookup {
+    fn start(&mut self, driver: Driver) -> Start {
+        self.here = driver == Driver::Caller;
+        if driver == Driver::Process { Start::Enter } else { Start::Ask(self.exchange()) }
     }
 
-    /// As [`run`](Getting::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error.
-    ///
-    /// # Errors
-    /// As [`run`](Getting::run).
-    pub fn run_interruptibly(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-        blocking::get(self.lookup, interrupted)
-    }
-
-    /// As [`run_interruptibly`](Getting::run_interruptibly), but if it has to wait, the process' thread waits for it: one
-    /// subscription for all threads.
-    ///
-    /// # Errors
-    /// As [`run`](Getting::run).
-    pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<Got> {
-        blocking::get_among_threads(self.lookup, interrupted)
-    }
-
-    /// The first question, for drivers that make calls themselves; [`after`](Getting::after) reads its answer.
-    pub fn ask(&mut self) -> Op<Answer> {
-        let look = self.lookup.ask();
-        Op::new(&self.lookup.target.spec.session, Box::new(look), None)
-    }
-
-    /// Reads the answer to [`ask`](Getting::ask): the result, or what is to be [`submit`](Getting::submit)ted, since there is
-    /// nothing yet and another loads it.
-    pub fn after(mut self, answer: Result<Answer>) -> std::result::Result<Result<Got>, Box<Getting>> {
-        match self.lookup.on_answer(answer) {
-            LookupStep::Done(done) => {
-                self.lookup.count_result(done.as_ref());
-                Ok(done)
-            }
-            LookupStep::Listen | LookupStep::Rest(_) => Err(Box::new(self)),
+    fn on_answer(&mut self, answer: Result<Answer>) -> Next<Answer> {
+        match self.read(answer) {
+            Next::Done(got) => Next::Done(got.map(Answer::new)),
+            Next::Listen => Next::Listen,
+            Next::Rest(until) => Next::Rest(until),
         }
     }
 
-    /// Hands it to the process' thread; its answer, a [`Got`], comes to `sink` under this number.
-    /// [`driver::cancel`](wire::driver::cancel) takes it back.
-    pub fn submit(self, id: u64, sink: &Arc<dyn Sink>) {
-        queue::enter(self.lookup, id, sink);
+    fn on_end(&mut self, result: &Result<Answer>) {
+        match result.as_ref().map(Answer::get) {
+            Ok(Some(got)) => self.count_result(Ok(got)),
+            Ok(None) => {}
+            Err(error) => self.count_result(Err(error)),
+        }
     }
-}
 
-impl IntoFuture for Getting {
-    type Output = Result<Got>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Result<Got>> + Send>>;
+    fn enter(self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
+        queue::enter(*self, id, sink);
+    }
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { typed(completion::ask_for(|sink| self.submit(0, sink)).await) })
+    fn place(&self) -> Option<WaitPlace> {
+        let spec = &self.target.spec;
+        Some(WaitPlace {
+            session: spec.session.clone(),
+            prefix: spec.wake_prefix.clone(),
+            slot: self.slot(),
+            topic: self.target.topic(),
+            until: self.until,
+            is_likely: false,
+        })
+    }
+
+    fn listen_at(&mut self, channel: Option<HintChannel>) {
+        Lookup::listen_at(self, channel);
+    }
+
+    fn ask(&mut self) -> Option<Exchange> {
+        Some(self.exchange())
+    }
+
+    fn outlasts(&mut self, error: &Error) -> Option<Instant> {
+        Lookup::outlasts(self, error)
+    }
+
+    fn on_failure(&mut self, error: Error) -> Result<Answer> {
+        Lookup::on_failure(self, error).map(Answer::new)
+    }
+
+    fn on_wait_over(&mut self) -> Result<Answer> {
+        Lookup::on_wait_over(self).map(Answer::new)
     }
 }
 
@@ -92,42 +93,23 @@ pub enum Part {
     Failed(Error),
     /// Another loads it. To be run when what is to be loaded here was loaded: two callers who wait for each other would both
     /// be late.
-    Waits(Getting),
+    Waits(Op<Got>),
 }
 
-/// A described [`get_many`](crate::Cache::get_many): one look at all keys.
-#[must_use = "nothing happens until it is run, awaited or submitted"]
-pub struct GettingMany {
+/// One look at several keys.
+pub(super) struct LookMany {
     spec: Arc<CacheSpec>,
-    pub(super) lookups: Vec<Lookup>,
+    lookups: Vec<Lookup>,
 }
 
-impl GettingMany {
-    pub(super) fn new(spec: Arc<CacheSpec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<GettingMany> {
+impl LookMany {
+    pub fn new(spec: &Arc<CacheSpec>, keys: &[&[u8]], wait: Option<Duration>) -> Result<LookMany> {
         let lookups = keys.iter().map(|key| spec.lookup(key, wait)).collect::<Result<_>>()?;
-        Ok(GettingMany { spec, lookups })
+        Ok(LookMany { spec: spec.clone(), lookups })
     }
 
-    /// Looks on this thread, and waits for nobody.
-    ///
-    /// # Errors
-    /// As [`Cache::get_many`](crate::Cache::get_many) says.
-    pub fn run(self) -> Result<Vec<Part>> {
-        self.run_interruptibly(&mut || false)
-    }
-
-    /// As [`run`](GettingMany::run), asking `interrupted` about 20 times a second; true ends it with an `internal` error.
-    ///
-    /// # Errors
-    /// As [`run`](GettingMany::run).
-    pub fn run_interruptibly(mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Vec<Part>> {
-        self.lookups.iter_mut().for_each(|lookup| lookup.here = true);
-        let answer = self.ask().run_interruptibly(interrupted);
-        self.after(answer)
-    }
-
-    /// The question, for drivers that make calls themselves; [`after`](GettingMany::after) reads its answer.
-    pub fn ask(&mut self) -> Op<Answer> {
+    /// The question.
+    fn ask(&mut self) -> Exchange {
         let id = self.lookups.first().map(|lookup| lookup.id).unwrap_or_default();
         let looks: Vec<Look> = (self.lookups.iter_mut())
             .map(|lookup| {
@@ -144,14 +126,11 @@ impl GettingMany {
             load_when_away: self.spec.when_away == WhenAway::Load,
             ..Look::only(entries, shown, self.spec.feature())
         };
-        Op::new(&self.spec.session, Box::new(look), None)
+        Exchange::new(self.spec.session.clone(), Box::new(look), None)
     }
 
-    /// Reads the answer to [`ask`](GettingMany::ask): one part for each key, in their order.
-    ///
-    /// # Errors
-    /// That of the answer.
-    pub fn after(mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
+    /// Reads the answer: one part for each key, in their order.
+    fn read(&mut self, answer: Result<Answer>) -> Result<Vec<Part>> {
         // An error may be that of a later one of several calls: what the others have brought is given back.
         let looked: Vec<Looked> = typed(answer)
             .inspect_err(|error| self.lookups.iter().for_each(|lookup| lookup.count_result(Err(error))))?;
@@ -163,16 +142,15 @@ impl GettingMany {
             let next = lookup.on_looked(looked);
             cleanups.extend(lookup.take_leave());
             match next {
-                LookupStep::Done(Ok(got)) => {
+                Next::Done(Ok(got)) => {
                     lookup.count_result(Ok(&got));
                     Part::Got(got)
                 }
-                LookupStep::Done(Err(error)) if error.code() == Code::Timeout => Part::Waits(Getting { lookup }),
-                LookupStep::Done(Err(error)) => {
+                Next::Done(Err(error)) if error.code() != Code::Timeout => {
                     lookup.count_result(Err(&error));
                     Part::Failed(error)
                 }
-                LookupStep::Listen | LookupStep::Rest(_) => Part::Waits(Getting { lookup }),
+                Next::Done(Err(_)) | Next::Listen | Next::Rest(_) => Part::Waits(Op::machine(Box::new(lookup))),
             }
         };
         let parts = std::mem::take(&mut self.lookups).into_iter().zip(looked).map(part).collect();
@@ -185,28 +163,27 @@ impl GettingMany {
     }
 }
 
-impl Drop for GettingMany {
+impl Machine for LookMany {
+    fn start(&mut self, driver: Driver) -> Start {
+        self.lookups.iter_mut().for_each(|lookup| lookup.here = driver == Driver::Caller);
+        Start::Ask(self.ask())
+    }
+
+    fn on_answer(&mut self, answer: Result<Answer>) -> Next<Answer> {
+        Next::Done(self.read(answer).map(Answer::new))
+    }
+
+    fn enter(mut self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
+        // It waits for nobody.
+        let lost = Error::new(Code::Internal, "a look at several keys was to wait");
+        sink.complete(vec![(id, self.read(Err(lost)).map(Answer::new))]);
+    }
+}
+
+impl Drop for LookMany {
     fn drop(&mut self) {
         // Each lookup by itself would keep its thread waiting.
         let here = self.is_here();
         Cleanup::send_all(self.lookups.iter_mut().filter_map(Lookup::take_leave), here);
-    }
-}
-
-impl std::fmt::Debug for Getting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Getting").field("of", &self.lookup.target.shown).finish()
-    }
-}
-
-impl IntoFuture for GettingMany {
-    type Output = Result<Vec<Part>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Result<Vec<Part>>> + Send>>;
-
-    fn into_future(mut self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let answer = self.ask().await;
-            self.after(answer)
-        })
     }
 }

@@ -5,34 +5,34 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use super::getting::{Getting, GettingMany, Part};
+use super::getting::Part;
 use super::ticket::{self, Ticket};
 use super::{Got, Value};
-use wire::base::error::{Error, Result};
+use wire::base::error::{Code, Error, Result};
 use wire::base::fork::generation;
+use wire::call::answer::Answer;
 use wire::op::{self, Op};
 
 /// What the caller of a [`Loading`] does next.
 #[derive(Debug)]
 pub enum LoadStep {
-    /// Do this step: [`Loading::run`] it, or do it on a loop.
-    Do(LoadCall),
+    /// Make these calls, and give their answers to [`Loading::on_answers`].
+    Ask(Vec<Op<Answer>>),
     /// Make the values of the keys at these places, and give them to [`Loading::loaded`]; or say by [`Loading::failed`] that
-    /// there are none. Do the step that comes back, then ask again what is next.
+    /// there are none. Make the calls that come back, then ask again what is next.
     Load(Vec<usize>),
     /// Return these values, in the order of the keys. It is over.
     Done(Vec<Value>),
 }
 
-/// What asks Redis.
-pub enum LoadCall {
-    /// Get this; [`Loading::on_got`] reads what it comes to.
-    Get(Getting),
-    /// Look at several keys; [`Loading::on_looked`] reads what that comes to.
-    Look(GettingMany),
-    /// Make these calls, all at once and to their end, whatever becomes of the caller; [`Loading::on_ended`] reads what the
-    /// first of them that failed failed with.
-    End(Vec<Op<bool>>),
+/// What the calls under way are for.
+enum Asked {
+    /// One key.
+    Get(usize),
+    /// All keys.
+    Look,
+    /// The end of the load.
+    End,
 }
 
 /// A described `get`, `get_many` or beginning of a run, with the load that follows if it is this caller's. Dropped, it frees
@@ -41,10 +41,9 @@ pub struct Loading {
     values: Vec<Value>,
     /// What is next, if that is known already.
     due: Option<LoadStep>,
-    /// The place of the key that is being got.
-    at: usize,
+    asked: Asked,
     /// What others load, with the places of the keys.
-    waits: VecDeque<(usize, Getting)>,
+    waits: VecDeque<(usize, Op<Got>)>,
     /// What is to be loaded here: the places, and the right to.
     missing: Vec<usize>,
     tickets: Vec<Ticket>,
@@ -60,11 +59,11 @@ pub struct Loading {
 }
 
 impl Loading {
-    fn new(count: usize, first: LoadCall) -> Loading {
+    fn new(first: Op<Answer>, asked: Asked) -> Loading {
         Loading {
-            values: vec![None; count],
-            due: Some(LoadStep::Do(first)),
-            at: 0,
+            values: vec![None],
+            due: Some(LoadStep::Ask(vec![first])),
+            asked,
             waits: VecDeque::new(),
             missing: Vec::new(),
             tickets: Vec::new(),
@@ -91,27 +90,35 @@ impl Loading {
         }
         // Nobody who is to load waits for another: two who wait for each other would both be late.
         Ok(match self.waits.pop_front() {
-            Some((at, getting)) => {
-                self.at = at;
-                LoadStep::Do(LoadCall::Get(getting))
+            Some((at, get)) => {
+                self.asked = Asked::Get(at);
+                LoadStep::Ask(vec![get.erased()])
             }
             None => LoadStep::Done(std::mem::take(&mut self.values)),
         })
     }
 
-    /// Reads what a [`LoadCall::Get`] came to.
-    pub fn on_got(&mut self, got: Result<Got>) {
-        self.take(self.at, got.map_or_else(Part::Failed, Part::Got));
-        self.load();
-    }
-
-    /// Reads what a [`LoadCall::Look`] came to.
-    pub fn on_looked(&mut self, looked: Result<Vec<Part>>) {
-        match looked {
-            Ok(parts) => parts.into_iter().enumerate().for_each(|(at, part)| self.take(at, part)),
-            Err(error) => self.error = Some(error),
+    /// Reads the answers to the calls under way, in the calls' order. Of those that end a load only the errors count.
+    pub fn on_answers(&mut self, answers: Vec<Result<Answer>>) {
+        let mut answers = answers.into_iter();
+        match self.asked {
+            Asked::Get(at) => {
+                let got = answers.next().map_or_else(|| Err(unanswered()), op::typed);
+                self.take(at, got.map_or_else(Part::Failed, Part::Got));
+                self.load();
+            }
+            Asked::Look => {
+                match answers.next().map_or_else(|| Err(unanswered()), op::typed::<Vec<Part>>) {
+                    Ok(parts) => {
+                        self.values.resize(parts.len(), None);
+                        parts.into_iter().enumerate().for_each(|(at, part)| self.take(at, part));
+                    }
+                    Err(error) => self.error = Some(error),
+                }
+                self.load();
+            }
+            Asked::End => self.on_end(answers.find_map(Result::err)),
         }
-        self.load();
     }
 
     fn take(&mut self, at: usize, part: Part) {
@@ -124,7 +131,7 @@ impl Loading {
                 self.tickets.push(ticket);
             }
             Part::Failed(error) => self.error = self.error.take().or(Some(error)),
-            Part::Waits(getting) => self.waits.push_back((at, getting)),
+            Part::Waits(get) => self.waits.push_back((at, get)),
         }
     }
 
@@ -134,32 +141,38 @@ impl Loading {
         }
     }
 
-    /// Takes what the caller's function made, a value (none: there is no such thing) for each of the places. A value that is
-    /// refused fails the call, but nobody else is told of it.
-    #[must_use = "nothing is stored until the step is done"]
-    pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> LoadCall {
+    /// Takes what the caller's function made, a value (none: there is no such thing) for each of the places, and returns the calls
+    /// that store it: they are made to their end, whatever becomes of the caller. A value that is refused fails the call, but
+    /// nobody else is told of it.
+    #[must_use = "nothing is stored until the calls are made"]
+    pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> Vec<Op<Answer>> {
         for (at, value) in self.missing.iter().zip(&loaded) {
             self.values[*at] = value.clone().map(Arc::new);
         }
         let (fills, refused) = ticket::fills(self.tickets.iter().cloned().zip(loaded));
         self.refused = refused;
         self.missing.clear();
-        LoadCall::End(fills)
+        self.end(fills)
     }
 
-    /// Says that the caller's function failed: it is over, once the step is done, and what to raise is the caller's own affair.
-    /// With a text others get to know why; without one the next of them may load at once.
-    #[must_use = "nobody is told until the step is done"]
-    pub fn failed(&mut self, error: Option<&str>) -> LoadCall {
+    /// Says that the caller's function failed, and returns the calls that free the way: they are made to their end. It is over
+    /// then, and what to raise is the caller's own affair. With a text others get to know why; without one the next of them may
+    /// load at once.
+    #[must_use = "nobody is told until the calls are made"]
+    pub fn failed(&mut self, error: Option<&str>) -> Vec<Op<Answer>> {
         // A child that was forked meanwhile has nothing to tell.
         let is_ours = self.generation == generation();
         let fails = self.tickets.iter().filter(|_| is_ours).map(|ticket| ticket.fail(error)).collect();
         self.is_failed = true;
-        LoadCall::End(fails)
+        self.end(fails)
     }
 
-    /// Reads what the first of the calls of a [`LoadCall::End`] failed with, if one did.
-    pub fn on_ended(&mut self, error: Option<Error>) {
+    fn end(&mut self, calls: Vec<Op<bool>>) -> Vec<Op<Answer>> {
+        self.asked = Asked::End;
+        calls.into_iter().map(Op::erased).collect()
+    }
+
+    fn on_end(&mut self, error: Option<Error>) {
         let tickets = std::mem::take(&mut self.tickets);
         if self.is_failed {
             // The error of the function says more than that nobody could be told of it.
@@ -171,7 +184,7 @@ impl Loading {
         self.error = self.refused.take().or(error).or(self.error.take());
     }
 
-    /// Frees the way for others. What still comes of a step is given back.
+    /// Frees the way for others. What still comes of a call is given back.
     pub fn abandon(&mut self) {
         self.is_left = true;
         self.due = None;
@@ -180,76 +193,61 @@ impl Loading {
         self.tickets.clear();
     }
 
-    /// Does a step on this thread alone, and waits there; see [`Getting::run_interruptibly`].
-    pub fn run(&mut self, step: LoadCall, interrupted: &mut dyn FnMut() -> bool) {
-        match step {
-            LoadCall::Get(getting) => self.on_got(getting.run_interruptibly(interrupted)),
-            LoadCall::Look(looking) => self.on_looked(looking.run_interruptibly(interrupted)),
-            LoadCall::End(calls) => self.on_ended(op::run_all(calls, interrupted).into_iter().find_map(Result::err)),
-        }
+    /// Makes calls on this thread alone, and waits there; see [`Op::run_interruptibly`].
+    pub fn run(&mut self, calls: Vec<Op<Answer>>, interrupted: &mut dyn FnMut() -> bool) {
+        self.on_answers(op::run_all(calls, interrupted));
     }
 
-    /// As [`run`](Loading::run), but the process' thread waits; see [`Getting::run_among_threads`].
-    pub fn run_among_threads(&mut self, step: LoadCall, interrupted: &mut dyn FnMut() -> bool) {
-        match step {
-            LoadCall::Get(getting) => self.on_got(getting.run_among_threads(interrupted)),
-            LoadCall::Look(mut looking) => {
-                let answer = looking.ask().run_interruptibly(interrupted);
-                self.on_looked(looking.after(answer));
-            }
-            end @ LoadCall::End(_) => self.run(end, interrupted),
-        }
+    /// As [`run`](Loading::run), but the process' thread waits for others; see [`Op::run_among_threads`].
+    pub fn run_among_threads(&mut self, mut calls: Vec<Op<Answer>>, interrupted: &mut dyn FnMut() -> bool) {
+        let answers = match (calls.pop(), calls.is_empty()) {
+            (Some(only), true) => vec![only.run_among_threads(interrupted)],
+            (last, _) => op::run_all(calls.into_iter().chain(last).collect(), interrupted),
+        };
+        self.on_answers(answers);
     }
-}
 
-impl Getting {
-    /// Gets it on this thread, or has `load` make it (none: there is no such thing) and stores that.
+    /// Gets a key on this thread, or has `load` make it (none: there is no such thing) and stores that.
     ///
     /// # Errors
-    /// As [`run`](Getting::run), and whatever `load` fails with, which others get to know too.
+    /// As [`Cache::get`](crate::Cache::get), and whatever `load` fails with, which others get to know too.
     pub fn run_with<E: fmt::Display + From<Error>>(
-        self,
+        mut self,
         load: impl FnOnce() -> std::result::Result<Option<Vec<u8>>, E>,
     ) -> std::result::Result<Value, E> {
-        let (mut loading, mut load) = (Loading::from(self), Some(load));
+        let mut load = Some(load);
         loop {
-            let step = match loading.next()? {
-                LoadStep::Do(step) => step,
+            let calls = match self.next()? {
+                LoadStep::Ask(calls) => calls,
                 LoadStep::Done(mut values) => return Ok(values.pop().flatten()),
                 LoadStep::Load(_) => match load.take().map_or(Ok(None), |load| load()) {
-                    Ok(value) => loading.loaded(vec![value]),
+                    Ok(value) => self.loaded(vec![value]),
                     Err(error) => {
-                        let told = loading.failed(Some(&error.to_string()));
-                        loading.run(told, &mut || false);
+                        let told = self.failed(Some(&error.to_string()));
+                        self.run(told, &mut || false);
                         return Err(error);
                     }
                 },
             };
-            loading.run(step, &mut || false);
+            self.run(calls, &mut || false);
         }
     }
 }
 
-impl From<Getting> for Loading {
-    fn from(getting: Getting) -> Loading {
-        Loading::new(1, LoadCall::Get(getting))
+impl From<Op<Got>> for Loading {
+    fn from(get: Op<Got>) -> Loading {
+        Loading::new(get.erased(), Asked::Get(0))
     }
 }
 
-impl From<GettingMany> for Loading {
-    fn from(looking: GettingMany) -> Loading {
-        Loading::new(looking.lookups.len(), LoadCall::Look(looking))
+impl From<Op<Vec<Part>>> for Loading {
+    fn from(look: Op<Vec<Part>>) -> Loading {
+        Loading::new(look.erased(), Asked::Look)
     }
 }
 
-impl fmt::Debug for LoadCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LoadCall::Get(_) => "Get",
-            LoadCall::Look(_) => "Look",
-            LoadCall::End(_) => "End",
-        })
-    }
+fn unanswered() -> Error {
+    Error::new(Code::Internal, "a load was given no answer")
 }
 
 #[cfg(test)]
@@ -274,7 +272,7 @@ mod tests {
     fn until_due(loading: &mut Loading) -> Result<LoadStep> {
         loop {
             match loading.next()? {
-                LoadStep::Do(step) => loading.run(step, &mut || false),
+                LoadStep::Ask(calls) => loading.run(calls, &mut || false),
                 other => return Ok(other),
             }
         }
@@ -371,10 +369,10 @@ mod tests {
         let client = client("left");
         let cache = cache(&client, 0);
         let mut loading = get(&cache, b"x");
-        let Ok(LoadStep::Do(LoadCall::Get(getting))) = loading.next() else { panic!("nothing is asked") };
-        let got = getting.run();
+        let Ok(LoadStep::Ask(calls)) = loading.next() else { panic!("nothing is asked") };
+        let answers = op::run_all(calls, &mut || false);
         loading.abandon();
-        loading.on_got(got);
+        loading.on_answers(answers);
         assert_eq!(missing(&mut get(&cache, b"x")), [0]);
     }
 }

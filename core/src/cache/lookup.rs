@@ -16,19 +16,10 @@ use wire::call::answer::Answer;
 use wire::call::hint::AttemptId;
 use wire::call::operation::odd_reply;
 use wire::connection::subscription::HintChannel;
+use wire::machine::Next;
 use wire::metrics::LoadResult;
 use wire::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use wire::session::exchange::Exchange;
-
-/// What follows from an answer.
-pub(crate) enum LookupStep {
-    /// The caller has its answer.
-    Done(Result<Got>),
-    /// Subscribe, then ask again.
-    Listen,
-    /// Rest until a hint comes or this moment, then ask again.
-    Rest(Instant),
-}
 
 impl CacheSpec {
     /// A lookup of an entry, which waits for at most `wait`; if that is none, for longer than the lease of one who dies.
@@ -119,14 +110,14 @@ impl Lookup {
     }
 
     /// Reads the answer to the last question.
-    pub fn on_answer(&mut self, answer: Result<Answer>) -> LookupStep {
+    pub fn read(&mut self, answer: Result<Answer>) -> Next<Got> {
         let looked = match answer.and_then(Answer::take::<Vec<Looked>>) {
             Ok(looked) => looked,
             Err(error) => {
                 self.on_error(&error);
                 return match self.outlasts(&error) {
-                    Some(until) => LookupStep::Rest(until),
-                    None => LookupStep::Done(self.on_failure(error)),
+                    Some(until) => Next::Rest(until),
+                    None => Next::Done(self.on_failure(error)),
                 };
             }
         };
@@ -136,7 +127,7 @@ impl Lookup {
         }
         match <[Looked; 1]>::try_from(looked) {
             Ok([looked]) => self.on_looked(looked),
-            Err(other) => LookupStep::Done(Err(odd_reply(format!("{} entries", other.len())))),
+            Err(other) => Next::Done(Err(odd_reply(format!("{} entries", other.len())))),
         }
     }
 
@@ -177,34 +168,34 @@ impl Lookup {
     }
 
     /// Reads what was found.
-    pub fn on_looked(&mut self, looked: Looked) -> LookupStep {
+    pub fn on_looked(&mut self, looked: Looked) -> Next<Got> {
         // What Redis did not say may have been done all the same.
         self.pending = matches!(looked, Looked::Load { token: 0, .. });
         match looked {
             Looked::Load { token, left, at_hand } => {
                 let ticket = Ticket::new(self.target.clone(), self.id, (token, left), at_hand, self.here);
-                LookupStep::Done(Ok(Got::Load(ticket)))
+                Next::Done(Ok(Got::Load(ticket)))
             }
-            Looked::Seen(seen) => LookupStep::Done(Ok(Got::Found(seen))),
-            Looked::Failed { error, left } => LookupStep::Done(Err(self.target.failed(&error, left))),
+            Looked::Seen(seen) => Next::Done(Ok(Got::Found(seen))),
+            Looked::Failed { error, left } => Next::Done(Err(self.target.failed(&error, left))),
             Looked::Busy { left } => {
                 self.busy = Some(left);
                 let now = Instant::now();
                 if now >= self.until {
-                    return LookupStep::Done(Err(self.late()));
+                    return Next::Done(Err(self.late()));
                 }
                 if self.target.spec.is_in_memory() {
-                    return LookupStep::Rest((now + IN_MEMORY).min(self.until));
+                    return Next::Rest((now + IN_MEMORY).min(self.until));
                 }
                 if !self.hears() {
-                    return LookupStep::Listen;
+                    return Next::Listen;
                 }
                 self.moved = false;
                 // Not all at the same moment when a loader has died.
                 let free = Duration::from_micros(left) + Duration::from_micros(u64::from(self.id[1]) * 80);
-                LookupStep::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))
+                Next::Rest((now + free.min(longest_rest(self.id[0]))).min(self.until))
             }
-            Looked::Nothing => LookupStep::Done(Err(odd_reply("nothing to load".to_owned()))),
+            Looked::Nothing => Next::Done(Err(odd_reply("nothing to load".to_owned()))),
         }
     }
 

@@ -1,6 +1,5 @@
 //! A cache that never stampedes, and `once`: of all who want a value that is not there, one makes it.
 
-mod blocking;
 mod getting;
 mod loading;
 mod lookup;
@@ -22,8 +21,9 @@ use wire::call::hint::AttemptId;
 use wire::metrics::{LoadCounters, LoadKind};
 use wire::op::Op;
 
-pub use getting::{Getting, GettingMany, Part};
-pub use loading::{LoadCall, LoadStep, Loading};
+use getting::LookMany;
+pub use getting::Part;
+pub use loading::{LoadStep, Loading};
 pub use once::Once;
 pub use options::{
     CacheOptions, DEFAULT_CACHE_LEASE, DEFAULT_ERROR_TTL, DEFAULT_WAIT_AFTER_LEASE, MAX_GET_MANY, MAX_VALUE_BYTES,
@@ -97,17 +97,17 @@ impl Cache {
     /// `invalid_argument` for an empty key or one over 1 KiB. The call fails with `timeout` when its wait is over, with
     /// `load_failed` shortly after a loader failed, and, whatever the client's `on_error` says, with `unavailable`, `timeout`,
     /// `not_permitted`, `wrong_type` or `closed`; where [`WhenAway::Load`] is asked for, the first two become a ticket.
-    pub fn get(&self, key: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
-        Ok(Getting { lookup: self.spec.lookup(key, wait.into())? })
+    pub fn get(&self, key: &[u8], wait: impl Into<Option<Duration>>) -> Result<Op<Got>> {
+        self.spec.get(key, wait.into())
     }
 
     /// Describes one look at several keys, in one call: whatever is there, the tickets to load what is not, and for what others
-    /// load a [`Getting`] that waits for at most `wait` (from now; none as for [`get`](Cache::get)).
+    /// load a call that waits for at most `wait` (from now; none as for [`get`](Cache::get)).
     ///
     /// # Errors
     /// As [`get`](Cache::get); for no key, more than [`MAX_GET_MANY`], or one that is there twice. In a cluster all keys must
     /// lie in one slot, else the call fails with `cross_slot`.
-    pub fn get_many(&self, keys: &[&[u8]], wait: impl Into<Option<Duration>>) -> Result<GettingMany> {
+    pub fn get_many(&self, keys: &[&[u8]], wait: impl Into<Option<Duration>>) -> Result<Op<Vec<Part>>> {
         if keys.is_empty() || keys.len() > MAX_GET_MANY {
             return Err(Error::invalid(format!("{} keys are not between 1 and {MAX_GET_MANY}", keys.len())));
         }
@@ -117,7 +117,7 @@ impl Cache {
             let key = wire::base::error::shown(twice[0]);
             return Err(Error::invalid(format!("key \"{key}\" is given twice: give each once")));
         }
-        GettingMany::new(self.spec.clone(), keys, wait.into())
+        Ok(Op::machine(Box::new(LookMany::new(&self.spec, keys, wait.into())?)))
     }
 
     /// Describes a look that loads nothing and waits for nobody: the value, fresh or stale, or none.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::getting::Getting;
+use super::Got;
 use super::options::{OnceOptions, WhenAway, check_value};
 use super::spec_of;
 use super::target::CacheSpec;
@@ -17,7 +17,7 @@ use wire::op::Op;
 /// What is done once for each id. Cheap to clone. Made by [`Client::once`].
 #[derive(Clone)]
 pub struct Once {
-    spec: Arc<CacheSpec>,
+    pub(super) spec: Arc<CacheSpec>,
 }
 
 impl Client {
@@ -70,8 +70,8 @@ impl Once {
     ///
     /// # Errors
     /// As [`Cache::get`](crate::Cache::get).
-    pub fn begin(&self, id: &[u8], wait: impl Into<Option<Duration>>) -> Result<Getting> {
-        Ok(Getting { lookup: self.spec.lookup(id, wait.into())? })
+    pub fn begin(&self, id: &[u8], wait: impl Into<Option<Duration>>) -> Result<Op<Got>> {
+        self.spec.get(id, wait.into())
     }
 
     /// The Redis key of an id.

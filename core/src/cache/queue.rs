@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Got;
-use super::lookup::{Lookup, LookupStep};
+use super::lookup::Lookup;
 use wire::base::error::{Code, Error, Result};
 use wire::call::answer::Answer;
 use wire::call::hint::Channel;
 use wire::call::sink::{Sink, Tag};
 use wire::connection::subscription::HintChannel;
+use wire::machine::Next;
 use wire::reactor::{Action, Guest, Need, WaitStage, Work, thread};
 
 struct QueuedLookup {
@@ -116,14 +117,14 @@ impl Guest for CacheQueue {
         // The caller that asked may have left; the callers behind it have asked again.
         let Some(waiter) = self.all.get_mut(&number) else { return };
         let failed = answer.as_ref().err().cloned();
-        match waiter.lookup.on_answer(answer) {
-            LookupStep::Listen => match self.ears.get(&waiter.lookup.slot()) {
+        match waiter.lookup.read(answer) {
+            Next::Listen => match self.ears.get(&waiter.lookup.slot()) {
                 Some(ear) if waiter.lookup.is_near(*ear) => self.ask(number),
                 _ => waiter.stage = WaitStage::Unsubscribed,
             },
-            LookupStep::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
-            LookupStep::Rest(until) => self.rest(number, until),
-            LookupStep::Done(done) => {
+            Next::Rest(until) if !waiter.stage.rest(until) => self.ask(number),
+            Next::Rest(until) => self.rest(number, until),
+            Next::Done(done) => {
                 let behind = self.behind(number);
                 let theirs = Theirs::of(&done, failed);
                 self.end(number, done.map(Answer::new));

@@ -180,10 +180,9 @@ mod tests {
             let wait = Duration::from_millis(wait);
             let cache = client.cache("home", CacheOptions { lease, ..CacheOptions::default() }).unwrap();
             let once = client.once("order", OnceOptions { lease, ..OnceOptions::default() }).unwrap();
-            let waits = [cache.get(b"x", None), once.begin(b"x", None)].map(|getting| getting.unwrap().lookup.wait);
+            let waits = [&cache.spec, &once.spec].map(|spec| spec.lookup(b"x", None).unwrap().wait);
             assert_eq!(waits, [wait; 2]);
-            assert!(cache.get_many(&[b"x"], None).unwrap().lookups.iter().all(|lookup| lookup.wait == wait));
-            assert_eq!(cache.get(b"x", Duration::ZERO).unwrap().lookup.wait, Duration::ZERO);
+            assert_eq!(cache.spec.lookup(b"x", Some(Duration::ZERO)).unwrap().wait, Duration::ZERO);
         }
     }
 }

@@ -12,6 +12,7 @@ use wire::base::error::{Code, Error, Result};
 use wire::base::random;
 use wire::call::answer::Answer;
 use wire::connection::subscription::HintChannel;
+use wire::machine::Next;
 use wire::metrics::{AcquisitionResult, count_acquisition, count_healed_lock};
 use wire::reactor::{Cleanup, IN_MEMORY, Outage, longest_rest};
 use wire::session::exchange::Exchange;
@@ -23,19 +24,8 @@ pub(super) const SHORT_HOLD: Duration = Duration::from_millis(100);
 /// Those further back in the queue look a little later, so that they don't all come when a holder has died.
 const APART: Duration = Duration::from_millis(20);
 
-/// What follows from an answer.
-pub(crate) enum AttemptStep {
-    /// The lock is held.
-    Held(Arc<HeldLock>),
-    /// Subscribe, then ask again.
-    Listen,
-    /// Rest until a hint comes or this moment, then ask again.
-    Rest(Instant),
-    /// It was not granted, and time is over.
-    Refused,
-    /// It failed.
-    Failed(Error),
-}
+/// What follows from an answer: the grant, none if it was refused and time is over.
+pub(crate) type AttemptNext = Next<Option<Arc<HeldLock>>>;
 
 /// One attempt, under an id of its own. Its handle can make no other while it lives.
 pub(crate) struct Attempt {
@@ -196,13 +186,13 @@ impl Attempt {
     }
 
     /// Reads the answer to the last question.
-    pub fn on_answer(&mut self, answer: Result<Answer>) -> AttemptStep {
+    pub fn on_answer(&mut self, answer: Result<Answer>) -> AttemptNext {
         let next = self.read(answer);
         self.result = match &next {
-            AttemptStep::Held(_) => Some(AcquisitionResult::Acquired),
-            AttemptStep::Refused => Some(AcquisitionResult::Refused),
-            AttemptStep::Failed(error) => failure(error),
-            AttemptStep::Listen | AttemptStep::Rest(_) => None,
+            Next::Done(Ok(Some(_))) => Some(AcquisitionResult::Acquired),
+            Next::Done(Ok(None)) => Some(AcquisitionResult::Refused),
+            Next::Done(Err(error)) => failure(error),
+            Next::Listen | Next::Rest(_) => None,
         };
         next
     }
@@ -216,22 +206,22 @@ impl Attempt {
         };
     }
 
-    fn read(&mut self, answer: Result<Answer>) -> AttemptStep {
+    fn read(&mut self, answer: Result<Answer>) -> AttemptNext {
         let grant = match answer.and_then(Answer::take::<Grant>) {
             Ok(grant) => grant,
             // It was granted, but too few replicas have it. Asked again it is granted again, and they are asked once more.
             Err(error) if error.code() == Code::NotAcquired => {
                 self.lock.refused(error.message().to_owned());
                 if !self.waits() {
-                    return AttemptStep::Refused;
+                    return Next::Done(Ok(None));
                 }
                 self.outage.end();
-                return AttemptStep::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
+                return Next::Rest((Instant::now() + UNTIL_REPLICAS).min(self.until));
             }
             Err(error) => {
                 // A key of another type is refused before anything is written: there is nothing to take back.
                 self.asked &= error.code() != Code::WrongType;
-                return self.outlasts(&error).map_or(AttemptStep::Failed(error), AttemptStep::Rest);
+                return self.outlasts(&error).map_or(Next::Done(Err(error)), Next::Rest);
             }
         };
         self.outage.end();
@@ -241,7 +231,7 @@ impl Attempt {
         self.on_grant(grant)
     }
 
-    fn on_grant(&mut self, grant: Grant) -> AttemptStep {
+    fn on_grant(&mut self, grant: Grant) -> AttemptNext {
         if grant.healed {
             count_healed_lock();
         }
@@ -251,31 +241,31 @@ impl Attempt {
                 let held = Arc::new(HeldLock::new(spec.clone(), self.id, token, self.sent));
                 if held.is_held() {
                     return if self.lock.granted(&held, self.number) {
-                        AttemptStep::Held(held)
+                        Next::Done(Ok(Some(held)))
                     } else {
-                        AttemptStep::Failed(taken_back())
+                        Next::Done(Err(taken_back()))
                     };
                 }
                 let what = format!("{} was granted, but its ttl was over when the answer came", spec.shown);
-                AttemptStep::Failed(Error::new(
+                Next::Done(Err(Error::new(
                     Code::Timeout,
                     format!("{what}: use a longer ttl, or check whether the server is slow"),
-                ))
+                )))
             }
-            AcquireOutcome::Cancelled { .. } => AttemptStep::Failed(Error::new(
+            AcquireOutcome::Cancelled { .. } => Next::Done(Err(Error::new(
                 Code::Internal,
                 format!("{} was requested by an attempt that had ended", spec.shown),
-            )),
+            ))),
             AcquireOutcome::Refused { wait, place, holder, .. } => {
                 self.lock.refused(describe_holder(&holder, wait));
                 if !self.waits() {
-                    return AttemptStep::Refused;
+                    return Next::Done(Ok(None));
                 }
                 if !self.is_in_memory() && !self.hears() {
-                    return AttemptStep::Listen;
+                    return Next::Listen;
                 }
                 self.moved = false;
-                AttemptStep::Rest(self.rest(wait, place))
+                Next::Rest(self.rest(wait, place))
             }
         }
     }

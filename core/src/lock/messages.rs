@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Releasing;
+use super::acquisition::Release;
 use super::attempt::Attempt;
 use super::held::HeldLock;
 use super::queue::LockQueue;
@@ -11,6 +11,8 @@ use super::spec::LockSpec;
 use wire::base::error::Result;
 use wire::call::answer::Answer;
 use wire::call::sink::Sink;
+use wire::driver;
+use wire::op::Op;
 use wire::reactor::thread;
 
 /// Takes answers that are of no interest.
@@ -80,7 +82,8 @@ pub(super) fn give_back(held: Arc<HeldLock>) {
     held.give_up();
     // As any release: whoever waits for it here must not rest on.
     let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-    Releasing { held: Some(held), was_held: false }.submit(0, &nobody);
+    let release: Op<Answer> = Op::machine(Box::new(Release::orphaned(held)));
+    driver::submit(vec![(0, release)], &nobody);
 }
 
 /// Takes back in the background what an attempt may have left.

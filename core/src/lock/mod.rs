@@ -1,7 +1,7 @@
 //! Locks: a handle for a mutex, a semaphore's permits, one side of a read-write lock, or several mutexes at once.
 
+mod acquisition;
 mod attempt;
-mod blocking;
 mod handover;
 mod held;
 pub(crate) mod lease_table;
@@ -13,7 +13,6 @@ mod queue;
 mod quorum;
 mod renewals;
 mod spec;
-mod stepwise;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -26,10 +25,10 @@ use wire::base::fork::ForkCell;
 use wire::call::answer::Answer;
 use wire::op::Op;
 
+use acquisition::{Acquisition, Release};
 use attempt::Attempt;
 pub(crate) use held::HeldLock;
 pub use held::{LockState, LossListener};
-pub use ops::{Acquiring, Releasing};
 use ops::{ExtendCall, ForceReleaseCall};
 pub use options::{
     DEFAULT_LOCK_TTL, DEFAULT_MAX_HOLD, LockOptions, MAX_ACK_TIMEOUT, MAX_LABEL_BYTES, MAX_LOCK_NAMES, MAX_LOCK_TTL,
@@ -39,7 +38,6 @@ use options::{check_floor, check_ttl};
 pub(crate) use quorum::{release as release_everywhere, scripts};
 use spec::LockKind;
 pub(crate) use spec::LockSpec;
-pub use stepwise::{AskedAcquiring, AskedReleasing};
 
 /// A handle for a lock: a lease that ends by itself. Cheap to clone; clones are the same handle. Made by [`Client::lock`]
 /// and its neighbours.
@@ -145,9 +143,12 @@ impl Lock {
     /// # Errors
     /// `invalid_argument` if this handle holds the lock, or another attempt of it is under way. The acquisition itself fails
     /// with `unavailable`, `timeout`, `not_permitted`, `wrong_type` or `closed`, and then has left nothing behind.
-    pub fn acquire(&self, wait: Duration) -> Result<Acquiring> {
-        let wait = wait.min(Duration::from_micros(MAX_PERIOD));
-        Attempt::new(self.inner.clone(), wait).map(|attempt| Acquiring { attempt })
+    pub fn acquire(&self, wait: Duration) -> Result<Op<bool>> {
+        Ok(Op::machine(Box::new(Acquisition::new(self.attempt(wait)?))))
+    }
+
+    fn attempt(&self, wait: Duration) -> Result<Attempt> {
+        Attempt::new(self.inner.clone(), wait.min(Duration::from_micros(MAX_PERIOD)))
     }
 
     /// Ends an acquisition that was submitted or awaited and whose caller was cancelled: nothing of it stays behind, also if the
@@ -158,8 +159,8 @@ impl Lock {
 
     /// Describes the release: true if it was held until now. Renewal stops at once. Releasing what is not held, or was lost, is
     /// false.
-    pub fn release(&self) -> Releasing {
-        Releasing::new(self.inner.handle().held.take())
+    pub fn release(&self) -> Op<bool> {
+        Op::machine(Box::new(Release::new(self.inner.handle().held.take())))
     }
 
     /// For a binding whose object goes away: releases in the background what it holds, and returns what to warn its user of. None if
@@ -174,8 +175,8 @@ impl Lock {
 
     /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
     /// of a loss at once.
-    pub fn forfeit(&self) -> Releasing {
-        Releasing::forfeiting(self.held_now())
+    pub fn forfeit(&self) -> Op<bool> {
+        Op::machine(Box::new(Release::forfeiting(self.held_now())))
     }
 
     /// Extends the lease to at least `ttl` microseconds (none: the lock's own) from now: false if it was lost. It only ever
@@ -353,6 +354,13 @@ impl Inner {
         }
         if let Some(held) = held {
             messages::give_back(held);
+        }
+    }
+
+    /// As [`abandon`](Inner::abandon), if no other attempt has begun since the one of this number.
+    fn abandon_attempt(&self, number: u64) {
+        if self.handle().attempts == number {
+            self.abandon();
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, AttemptStep, SHORT_HOLD, taken_back};
+use super::attempt::{Attempt, SHORT_HOLD, taken_back};
 use super::held::HeldLock;
 use super::renewals::{Due, Renewals};
 use wire::base::error::Result;
@@ -15,6 +15,7 @@ use wire::call::hint::AttemptId;
 use wire::call::operation::Operation;
 use wire::call::sink::Tag;
 use wire::connection::subscription::HintChannel;
+use wire::machine::Next;
 use wire::reactor::{Action, WaitStage, Work};
 use wire::redis::blocking;
 use wire::session::exchange::Exchange;
@@ -106,14 +107,12 @@ impl LockQueue {
     fn on_acquire(&mut self, names: &LockKeys, id: &AttemptId, answer: Result<Answer>) {
         if let Some(mut waiter) = self.tries.remove(id) {
             match waiter.attempt.on_answer(answer) {
-                AttemptStep::Held(held) => {
+                Next::Done(Ok(Some(held))) => {
                     self.on_held(names, held);
                     self.end(waiter, Ok(Answer::new(true)), false);
                 }
-                AttemptStep::Failed(error) => self.end(waiter, Err(error), true),
-                AttemptStep::Refused | AttemptStep::Listen | AttemptStep::Rest(_) => {
-                    self.end(waiter, Ok(Answer::new(false)), true)
-                }
+                Next::Done(Err(error)) => self.end(waiter, Err(error), true),
+                Next::Done(Ok(None)) | Next::Listen | Next::Rest(_) => self.end(waiter, Ok(Answer::new(false)), true),
             }
             return;
         }
@@ -123,22 +122,22 @@ impl LockQueue {
             return;
         }
         match first.attempt.on_answer(answer) {
-            AttemptStep::Held(held) => {
+            Next::Done(Ok(Some(held))) => {
                 self.on_held(names, held);
                 self.end_first(names, Ok(Answer::new(true)), false);
             }
-            AttemptStep::Listen => match self.ears.get(&first.attempt.slot()) {
+            Next::Listen => match self.ears.get(&first.attempt.slot()) {
                 Some(ear) if first.attempt.is_near(*ear) => self.ask(names),
                 _ => first.stage = WaitStage::Unsubscribed,
             },
-            AttemptStep::Rest(until) => {
+            Next::Rest(until) => {
                 let until = first.attempt.nap(until);
                 if !first.stage.rest(until) {
                     self.ask(names);
                 }
             }
-            AttemptStep::Refused => self.end_first(names, Ok(Answer::new(false)), true),
-            AttemptStep::Failed(error) => self.end_first(names, Err(error), true),
+            Next::Done(Ok(None)) => self.end_first(names, Ok(Answer::new(false)), true),
+            Next::Done(Err(error)) => self.end_first(names, Err(error), true),
         }
     }
 

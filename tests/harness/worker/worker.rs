@@ -12,9 +12,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use quotalock::driver::Loading;
 use quotalock::{
-    Cache, CacheOptions, Client, DEFAULT_HOLD, Decision, Error, Getting, LedgerEntry, Lock, LockOptions, Once,
-    OnceOptions, Opening, Options, Policy, Stock, StockOptions, StockReservation, convert,
+    Cache, CacheOptions, Client, DEFAULT_HOLD, Decision, Error, Got, LedgerEntry, Lock, LockOptions, Once, OnceOptions,
+    Op, Opening, Options, Policy, Stock, StockOptions, StockReservation, convert,
 };
 use serde_json::{Value, json};
 
@@ -179,10 +180,10 @@ impl Call<'_> {
     }
 
     /// What is there, or what the loader makes once the file is there that it is to wait for.
-    fn made(&mut self, getting: Getting) -> Answered {
+    fn made(&mut self, getting: Op<Got>) -> Answered {
         let given = if self.given["load"].is_null() { &self.given["function"] } else { &self.given["load"] };
         let (how, loads) = (given, &mut self.loads);
-        let value = getting.run_with(|| {
+        let value = Loading::from(getting).run_with(|| {
             *loads += 1;
             while how["until"].as_str().is_some_and(|file| !Path::new(file).exists()) {
                 thread::sleep(Duration::from_millis(2));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quotalock::{Cache, Getting, Got, Result, Seen, Ticket};
+use quotalock::{Cache, Got, Op, Result, Seen, Ticket};
 
 use crate::futures::block_on;
 
@@ -35,7 +35,7 @@ pub fn get(way: Way, cache: &Cache, key: &[u8], wait: Duration) -> Result<Got> {
 ///
 /// # Errors
 /// Those of [`Cache::get`].
-pub fn run(way: Way, getting: Getting) -> Result<Got> {
+pub fn run(way: Way, getting: Op<Got>) -> Result<Got> {
     match way {
         Way::Here => getting.run(),
         Way::AmongThreads => getting.run_among_threads(&mut || false),

@@ -3,8 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use quotalock::driver::Sink;
-use quotalock::{Answer, AnswerValue, Result};
+use quotalock::driver::{self, Sink};
+use quotalock::{Answer, AnswerValue, Op, Result};
 
 /// An answer with the number that it was asked for under.
 pub type Numbered = (u64, Result<Answer>);
@@ -21,6 +21,11 @@ impl Sink for Teller {
 pub fn sink() -> (Arc<dyn Sink>, mpsc::Receiver<Numbered>) {
     let (tell, told) = mpsc::channel();
     (Arc::new(Teller(tell)), told)
+}
+
+/// Has the thread make a call, whose answer comes to the sink under this number.
+pub fn submit<T: AnswerValue>(op: Op<T>, number: u64, sink: &Arc<dyn Sink>) {
+    sink.complete(driver::submit(vec![(number, op.erased())], sink));
 }
 
 /// Has the thread do something, and waits for its answer.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use quotalock::driver;
 use quotalock::{Answer, Cache, CacheOptions, Code, Got, MAX_VALUE_BYTES, Part, Result, Seen};
 use quotalock_tests::caches::ticket;
-use quotalock_tests::elsewhere::sink;
+use quotalock_tests::elsewhere::{sink, submit};
 use quotalock_tests::own_server::OwnServer;
 use quotalock_tests::{client, fresh_prefix, stores};
 
@@ -86,7 +86,7 @@ fn large_values_come_back_whole_and_larger_ones_are_refused() {
             let found = match by_the_thread {
                 false => get(&cache, b"large"),
                 true => {
-                    cache.get(b"large", Duration::ZERO).unwrap().submit(1, &sink);
+                    submit(cache.get(b"large", Duration::ZERO).unwrap(), 1, &sink);
                     told.recv_timeout(LONG).unwrap().1.and_then(Answer::take)
                 }
             };
@@ -133,7 +133,7 @@ fn who_finds_a_value_asks_once_and_a_crowd_asks_as_often_as_there_are_processes(
         let loads = ticket(get(&stale, b"y"));
         let (sink, told) = sink();
         for number in 0..100 {
-            stale.get(b"y", LONG).unwrap().submit(number, &sink);
+            submit(stale.get(b"y", LONG).unwrap(), number, &sink);
         }
         std::thread::sleep(Duration::from_millis(300));
         let before = scripts_run(url);

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use quotalock::driver::Loading;
 use quotalock::{Cache, CacheOptions, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Part, Ticket, WhenAway};
 use quotalock_tests::caches::{WAYS, Way, get, run, ticket};
 use quotalock_tests::futures::block_on;
@@ -60,7 +61,7 @@ fn loading_in_place_returns_what_could_not_be_stored() {
                 gate.hang_up();
                 Ok::<_, Error>(Some(b"v".to_vec()))
             };
-            let got = cache.get(b"x", Duration::ZERO).unwrap().run_with(load);
+            let got = Loading::from(cache.get(b"x", Duration::ZERO).unwrap()).run_with(load);
             match when_away {
                 WhenAway::Load => assert_eq!(got.unwrap().unwrap().as_slice(), b"v", "{name}"),
                 _ => assert!(is_away(&got.err().unwrap()), "{name}"),

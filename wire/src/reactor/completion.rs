@@ -9,6 +9,7 @@ use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::connection::deadline::{SLICE, interruption};
+use crate::machine::GiveUp;
 use crate::session::call::Call;
 
 /// What a thread waits for that has the process' thread wait.
@@ -88,40 +89,28 @@ impl Sink for FutureAnswer {
 /// Takes the call back when its future is dropped before the answer came.
 struct AwaitedCall {
     sink: Arc<dyn Sink>,
+    give_up: Option<GiveUp>,
     answered: bool,
 }
 
 impl Drop for AwaitedCall {
     fn drop(&mut self) {
-        if !self.answered {
-            cancel(0, &self.sink);
+        match self.give_up.take() {
+            _ if self.answered => {}
+            Some(give_up) => give_up(),
+            None => cancel(0, &self.sink),
         }
     }
 }
 
-/// Begins something whose answer comes to the sink that it is given, under the number 0, unless `begin` has it already; waits
-/// for it on any executor.
-async fn answer_of(begin: impl FnOnce(&Arc<dyn Sink>) -> Option<Result<Answer>>) -> Result<Answer> {
+/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no wait behind.
+pub(crate) async fn ask(call: Call) -> Result<Answer> {
     let waiter = Arc::new(FutureAnswer::default());
-    let mut awaited = AwaitedCall { sink: waiter.clone(), answered: false };
-    let answer = match begin(&awaited.sink) {
-        Some(answer) => answer,
+    let mut awaited = AwaitedCall { sink: waiter.clone(), give_up: call.give_up(), answered: false };
+    let answer = match submit(vec![(0, call)], &awaited.sink).pop() {
+        Some((_, answer)) => answer,
         None => poll_fn(|context| waiter.poll(context)).await,
     };
     awaited.answered = true;
     answer
-}
-
-/// Begins something whose answer comes to the sink that it is given, under the number 0, and waits for it on any executor.
-pub async fn ask_for(begin: impl FnOnce(&Arc<dyn Sink>)) -> Result<Answer> {
-    answer_of(|sink| {
-        begin(sink);
-        None
-    })
-    .await
-}
-
-/// Makes a call and waits for its answer on any executor. Dropped before, it leaves no `wait` behind.
-pub(crate) async fn ask(call: Call) -> Result<Answer> {
-    answer_of(|sink| submit(vec![(0, call)], sink).pop().map(|(_, answer)| answer)).await
 }

@@ -16,6 +16,7 @@ use crate::base::thread::on_thread;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::wire::Failure;
+use crate::machine::{Driver, Settled, SharedCall, Start};
 use crate::redis::links::Links;
 use crate::session::Session;
 use crate::session::call::{Call, Task};
@@ -30,7 +31,7 @@ struct Submission {
     client: u64,
     step: Step,
     exchange: Exchange,
-    tag: Tag,
+    call: SharedCall<Tag>,
 }
 
 /// What handles have the thread do.
@@ -140,19 +141,40 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     let mut answered = Vec::new();
     let mut submissions = Vec::with_capacity(calls.len());
     for (id, call) in calls {
-        let mut exchange = match call {
-            Call::One(exchange) => exchange,
+        let (mut exchange, machine) = match call {
+            Call::One(exchange) => (exchange, None),
             Call::Several(task) => {
                 do_alone(id, sink, task);
                 continue;
             }
+            Call::Machine(mut machine) => match machine.start(Driver::Process) {
+                Start::Ask(exchange) => (exchange, Some(machine)),
+                Start::Enter => {
+                    machine.enter(id, sink);
+                    continue;
+                }
+                Start::Block => {
+                    do_alone(id, sink, move || machine.block(&mut || false));
+                    continue;
+                }
+                Start::Done(answer) => {
+                    answered.push((id, answer));
+                    continue;
+                }
+            },
         };
-        match exchange.start() {
-            Step::Done(answer) => answered.push((id, answer)),
-            step => {
+        match (exchange.start(), machine) {
+            (Step::Done(answer), None) => answered.push((id, answer)),
+            (Step::Done(answer), Some(machine)) => {
+                match (SharedCall { tag: id, machine: Some(machine) }).settle(answer) {
+                    Settled::Done(id, answer) => answered.push((id, answer)),
+                    Settled::Waits(id, machine) => machine.enter(id, sink),
+                }
+            }
+            (step, machine) => {
                 let client = exchange.session().engine().number;
-                let tag = Tag::new(id, sink);
-                submissions.push(Submission { client, step, exchange, tag });
+                let call = SharedCall { tag: Tag::new(id, sink), machine };
+                submissions.push(Submission { client, step, exchange, call });
             }
         }
     }
@@ -162,8 +184,8 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
     match ReactorThread::get() {
         Ok(thread) => thread.post(|inbox| inbox.submissions.append(&mut submissions)),
         Err(error) => {
-            for Submission { mut exchange, tag, .. } in submissions {
-                let (_, id) = tag.into_parts();
+            for Submission { mut exchange, call, .. } in submissions {
+                let (_, id) = call.tag.into_parts();
                 let answer = match exchange.on_failure(Failure::NotSent(error.clone())) {
                     Step::Done(answer) => answer,
                     Step::Send | Step::Sleep(_) | Step::Discover => Err(error.clone()),
@@ -248,7 +270,7 @@ pub fn run_errand(then: Instant, errand: Arc<dyn Errand>) {
 }
 
 fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
-    let mut links: HashMap<u64, Links<Tag>> = HashMap::new();
+    let mut links: HashMap<u64, Links<SharedCall<Tag>>> = HashMap::new();
     let mut reactor = Reactor::default();
     let mut subscriptions = Subscriptions::default();
     // The sockets that are ready.
@@ -256,13 +278,13 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
     let make = || {
         let thread = thread.clone();
         // A caller that goes away takes its call back itself.
-        Links::new(Arc::new(move || thread.ring()), |_| true)
+        Links::new(Arc::new(move || thread.ring()), Arc::new(|_: &SharedCall<Tag>| true))
     };
     loop {
         let ThreadInbox { submissions, closed, cancelled, messages, told: _, asleep_until: _ } =
             std::mem::take(&mut *thread.inbox.lock().unwrap_or_else(PoisonError::into_inner));
-        for Submission { client, step, exchange, tag } in submissions {
-            links.entry(client).or_insert_with(make).submit(step, exchange, tag);
+        for Submission { client, step, exchange, call } in submissions {
+            links.entry(client).or_insert_with(make).submit(step, exchange, call);
         }
         for message in messages {
             match message {
@@ -279,7 +301,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
                 let sink = reactor.sink();
                 for (mut exchange, number) in reactor.take_out(client) {
                     let step = exchange.start();
-                    link.submit(step, exchange, Tag::new(number, &sink));
+                    link.submit(step, exchange, SharedCall::plain(Tag::new(number, &sink)));
                 }
                 link.flush();
                 link.close();
@@ -288,8 +310,9 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
         }
         for (id, sink) in cancelled {
             let is_it = |tag: &Tag| tag.is(id, &sink);
-            while let Some(tag) = links.values_mut().find_map(|link| link.cancel(is_it)) {
-                tag.answer(Err(Error::new(Code::Closed, "the caller gave up the call")));
+            let is_its = |call: &SharedCall<Tag>| is_it(&call.tag);
+            while let Some(call) = links.values_mut().find_map(|link| link.cancel(is_its)) {
+                call.tag.answer(Err(Error::new(Code::Closed, "the caller gave up the call")));
             }
             reactor.cancel(&is_it);
         }
@@ -311,7 +334,7 @@ fn work(thread: &Arc<ReactorThread>, bell: &UnixStream) {
                 Work::Call(mut exchange) => {
                     let step = exchange.start();
                     let client = exchange.session().engine().number;
-                    links.entry(client).or_insert_with(make).submit(step, exchange, tag);
+                    links.entry(client).or_insert_with(make).submit(step, exchange, SharedCall::plain(tag));
                 }
             }
         }
@@ -344,10 +367,18 @@ fn do_beside(thread: &Arc<ReactorThread>, task: Task, tag: Tag) {
     });
 }
 
-fn deliver(link: &mut Links<Tag>) {
+fn deliver(link: &mut Links<SharedCall<Tag>>) {
     let mut batch: Vec<(u64, Result<Answer>)> = Vec::new();
     let mut to: Option<Arc<dyn Sink>> = None;
-    for (tag, answer) in link.take_done() {
+    for (call, answer) in link.take_done() {
+        let (tag, answer) = match call.settle(answer) {
+            Settled::Done(tag, answer) => (tag, answer),
+            Settled::Waits(tag, machine) => {
+                let (sink, id) = tag.into_parts();
+                machine.enter(id, &sink);
+                continue;
+            }
+        };
         let (sink, id) = tag.into_parts();
         if let Some(other) = to.take_if(|other| !Arc::ptr_eq(other, &sink)) {
             other.complete(std::mem::take(&mut batch));
@@ -362,7 +393,7 @@ fn deliver(link: &mut Links<Tag>) {
 
 /// Sleeps until a socket is ready, the bell rings, or something is due. Returns the sockets that are ready.
 fn rest(
-    links: &HashMap<u64, Links<Tag>>,
+    links: &HashMap<u64, Links<SharedCall<Tag>>>,
     subscriptions: &Subscriptions,
     due: Option<Instant>,
     bell: &UnixStream,

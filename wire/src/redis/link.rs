@@ -20,6 +20,9 @@ use crate::connection::wire::Failure;
 use crate::session::exchange::{Exchange, Step};
 use crate::session::node::Node;
 
+/// Whether somebody still waits for a call.
+pub(crate) type Wanted<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
+
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
     node: Arc<Node>,
@@ -34,7 +37,7 @@ pub(crate) struct Link<T> {
     /// Called from another thread when a dial has ended.
     wake: Arc<dyn Fn() + Send + Sync>,
     /// Whether somebody still waits for the call: asked before it is sent, each time.
-    wanted: fn(&T) -> bool,
+    wanted: Wanted<T>,
     /// Counts connections: descriptors are reused by the system, these numbers are not.
     epoch: u64,
 }
@@ -60,7 +63,7 @@ impl Drop for Dialing {
 }
 
 impl<T> Link<T> {
-    pub(crate) fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Link<T> {
+    pub(crate) fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: Wanted<T>) -> Link<T> {
         Link {
             node,
             state: LinkState::Idle,
@@ -290,7 +293,7 @@ impl<T> Link<T> {
         if self.waiting.is_empty() {
             return;
         }
-        let wanted = self.wanted;
+        let wanted = self.wanted.clone();
         if let LinkState::Up(up) = &mut self.state
             && up.is_of_no_use()
         {

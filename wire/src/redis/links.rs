@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::blocking::astray;
-use super::link::{Link, closed};
+use super::link::{Link, Wanted, closed};
 use super::pipelined::PipelinedCall;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -34,12 +34,12 @@ pub(crate) struct Links<T> {
     session: Weak<Session>,
     done: Vec<(T, Result<Answer>)>,
     wake: Arc<dyn Fn() + Send + Sync>,
-    wanted: fn(&T) -> bool,
+    wanted: Wanted<T>,
 }
 
 impl<T> Links<T> {
     /// `wake` is called from another thread when a dial has ended; `wanted` says whether somebody still waits for a call.
-    pub(crate) fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: fn(&T) -> bool) -> Links<T> {
+    pub(crate) fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: Wanted<T>) -> Links<T> {
         Links {
             all: Vec::new(),
             napping: Vec::new(),
@@ -79,7 +79,7 @@ impl<T> Links<T> {
             if exchange.session().engine().route.cluster().is_some() {
                 self.session = Arc::downgrade(exchange.session());
             }
-            self.all.push(Link::new(node.clone(), self.wake.clone(), self.wanted));
+            self.all.push(Link::new(node.clone(), self.wake.clone(), self.wanted.clone()));
             self.all.len() - 1
         });
         self.all.get_mut(at)

@@ -33,7 +33,7 @@ impl Bench {
         let mut bench = Bench { queue: CacheQueue::default(), told, topic: Channel::default() };
         bench.queue.on_subscribed(0, HintChannel { channel: CHANNEL, node: None });
         for number in 1..=count {
-            let lookup = cache.get(b"x", Duration::from_secs(60)).unwrap().lookup;
+            let lookup = cache.spec.lookup(b"x", Some(Duration::from_secs(60))).unwrap();
             bench.topic = lookup.target.topic();
             bench.queue.enter(lookup, Tag::new(number, &sink));
         }

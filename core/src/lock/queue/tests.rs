@@ -18,7 +18,7 @@ fn who_has_gone_before_its_turn_asks_nothing() {
     let lock = client.lock(b"x", LockOptions::default()).unwrap();
     let mut queue = LockQueue::default();
     for wait in [Duration::ZERO, Duration::from_secs(60)] {
-        let attempt = lock.acquire(wait).unwrap().attempt;
+        let attempt = lock.attempt(wait).unwrap();
         lock.abandon();
         let nobody: Arc<dyn Sink> = Arc::new(Nobody);
         queue.acquire(attempt, Tag::new(0, &nobody));
@@ -51,7 +51,7 @@ fn what_a_key_of_another_type_refuses_is_not_taken_back() {
     let client = Client::new(Options { url: Some("memory://".into()), ..Options::default() }).unwrap();
     let lock = client.lock(b"x", LockOptions::default()).unwrap();
     for (code, leaves) in [(Code::WrongType, false), (Code::Timeout, true)] {
-        let mut attempt = lock.acquire(Duration::ZERO).unwrap().attempt;
+        let mut attempt = lock.attempt(Duration::ZERO).unwrap();
         attempt.ask_once();
         attempt.on_answer(Err(Error::new(code, "refused")));
         assert_eq!(attempt.cleanup().is_some(), leaves, "{code:?}");

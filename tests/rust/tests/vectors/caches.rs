@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use quotalock::testing;
-use quotalock::{Cache, CacheOptions, Client, Getting, Got, Once, OnceOptions, Part, Result, Ticket, WhenAway};
-use quotalock_tests::elsewhere::elsewhere;
+use quotalock::{Cache, CacheOptions, Client, Got, Once, OnceOptions, Op, Part, Result, Ticket, WhenAway};
+use quotalock_tests::elsewhere::{elsewhere, submit};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
@@ -222,11 +222,11 @@ impl Case<'_> {
         })
     }
 
-    fn get(&self, place: &str, getting: Getting, load: &Value) -> Result<Gotten> {
+    fn get(&self, place: &str, getting: Op<Got>, load: &Value) -> Result<Gotten> {
         let got = match self.way {
             Way::Here => getting.run(),
             Way::AmongThreads => getting.run_among_threads(&mut || false),
-            Way::Elsewhere => elsewhere(|sink| getting.submit(0, sink)),
+            Way::Elsewhere => elsewhere(|sink| submit(getting, 0, sink)),
             Way::Awaited => block_on(getting),
         };
         match got? {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quotalock::testing;
 use quotalock::{Client, Error, Inspection, Lock, LockOptions, Result, convert};
-use quotalock_tests::elsewhere::elsewhere;
+use quotalock_tests::elsewhere::{elsewhere, submit};
 use quotalock_tests::{client, fresh_prefix, spec};
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn acquire(way: Way, lock: &Lock) -> Result<bool> {
     match way {
         Way::Here => acquiring.run(),
         Way::AmongThreads => acquiring.run_among_threads(&mut || false),
-        Way::Elsewhere => elsewhere(|sink| acquiring.submit(0, sink)),
+        Way::Elsewhere => elsewhere(|sink| submit(acquiring, 0, sink)),
     }
 }
 
@@ -152,7 +152,7 @@ fn release(way: Way, lock: &Lock) -> Result<bool> {
     let releasing = lock.release();
     match way {
         Way::Here | Way::AmongThreads => releasing.run(),
-        Way::Elsewhere => elsewhere(|sink| releasing.submit(0, sink)),
+        Way::Elsewhere => elsewhere(|sink| submit(releasing, 0, sink)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState};
-use quotalock_tests::elsewhere::{elsewhere, sink};
+use quotalock_tests::elsewhere::{elsewhere, sink, submit};
 use quotalock_tests::gate::Gate;
 use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, servers, stores};
@@ -77,8 +77,8 @@ fn who_waits_ends_and_leaves_its_place() {
         let locks: Vec<Lock> =
             (0..3).map(|_| closing.lock(b"n", LockOptions { fair: true, ..options() }).unwrap()).collect();
         let (sink, told) = sink();
-        locks[0].acquire(LONG).unwrap().submit(0, &sink);
-        locks[1].acquire(LONG).unwrap().submit(1, &sink);
+        submit(locks[0].acquire(LONG).unwrap(), 0, &sink);
+        submit(locks[1].acquire(LONG).unwrap(), 1, &sink);
         let alone = locks[2].acquire(LONG).unwrap();
         let thread = std::thread::spawn(move || alone.run());
         while holder.inspect().run().unwrap().waiters < 2 {
@@ -108,8 +108,8 @@ fn what_is_granted_while_a_client_closes_is_held_by_nobody() {
             let (closing, other) = (client(&url, &prefix), client(&url, &prefix));
             let locks: Vec<Lock> = (0..4).map(|n| closing.lock(&[b'a' + n], options()).unwrap()).collect();
             let (sink, told) = sink();
-            locks[0].acquire(NOW).unwrap().submit(0, &sink);
-            locks[1].acquire(LONG).unwrap().submit(1, &sink);
+            submit(locks[0].acquire(NOW).unwrap(), 0, &sink);
+            submit(locks[1].acquire(LONG).unwrap(), 1, &sink);
             let threads: Vec<_> = (locks[2..].iter().zip([true, false]))
                 .map(|(lock, alone)| {
                     let acquiring = lock.acquire(NOW).unwrap();

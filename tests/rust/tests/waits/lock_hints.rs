@@ -4,7 +4,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use quotalock::driver::Sink;
-use quotalock::{Acquiring, Answer, Lock, LockOptions, Result};
+use quotalock::{Answer, Lock, LockOptions, Op, Result};
+use quotalock_tests::elsewhere::submit;
 use quotalock_tests::stalls::Stalls;
 use quotalock_tests::{client, fresh_prefix, operator, servers, stores};
 
@@ -30,9 +31,9 @@ fn acquire(lock: &Lock, wait: Duration) -> mpsc::Receiver<bool> {
     submitted(lock.acquire(wait).unwrap())
 }
 
-fn submitted(acquiring: Acquiring) -> mpsc::Receiver<bool> {
+fn submitted(acquiring: Op<bool>) -> mpsc::Receiver<bool> {
     let (tell, told) = mpsc::channel();
-    acquiring.submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+    submit(acquiring, 0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
     told
 }
 
@@ -142,7 +143,7 @@ fn closing_a_client_ends_no_call_of_another() {
             assert!(a_try(&mine) && a_try(&other), "{name}");
             // Both in one turn of the process' thread.
             let (tell, told) = mpsc::channel();
-            mine.release().submit(0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
+            submit(mine.release(), 0, &(Arc::new(Teller(tell)) as Arc<dyn Sink>));
             others.close();
             assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(true), "{name}, turn {turn}");
         }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use quotalock::{Client, Code, Lock, LockOptions, LockState, testing};
 use quotalock_tests::futures::{block_on, waker};
+use quotalock_tests::puppets::{Does, Puppet};
 use quotalock_tests::stalls::Stalls;
-use quotalock_tests::{client, fresh_prefix, stores};
+use quotalock_tests::{client, fresh_prefix, servers, stores};
 
 const NOW: Duration = Duration::ZERO;
 const LONG: Duration = Duration::from_secs(20);
@@ -139,6 +140,20 @@ fn a_wait_ends_in_its_time_and_leaves_nothing() {
         }
         assert!(first.release().run().unwrap());
         assert!(try_acquire(&second), "{name}");
+    }
+}
+
+#[test]
+fn a_wait_that_ends_before_it_could_subscribe_is_a_refusal() {
+    for (name, url) in servers() {
+        let prefix = fresh_prefix("unsubscribed");
+        let held = lock(&client(&url, &prefix), 60_000);
+        assert!(try_acquire(&held), "{name}");
+        let puppet = Puppet::before(&url);
+        puppet.does(|words, _| if words[0] == "SUBSCRIBE" { Does::Nothing } else { Does::It });
+        let waiting = lock(&client(&format!("redis://{}", puppet.address()), &prefix), 60_000);
+        assert!(!waiting.acquire(Duration::from_millis(60)).unwrap().run().unwrap(), "{name}");
+        assert!(puppet.count("SUBSCRIBE") > 0, "{name}");
     }
 }
 
