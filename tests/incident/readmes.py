@@ -9,7 +9,7 @@ LANGUAGES = ("python", "php", "js")
 CHECKED_OTHERWISE = {
     "sql": "runs in SQLite",
     "": "commands: targets of the Makefile, and what Redis takes",
-    "text": "a drawing, or a signature, which the tests of reflection compare",
+    "text": "a drawing, a signature, which the tests of reflection compare, or what a recipe prints, which test_recipes compares",
     "console": "the program `quotalock`, which tests/cli runs",
 }
 

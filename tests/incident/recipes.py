@@ -1,0 +1,126 @@
+"""What the recipes take for granted: functions of the reader's own application, in each language."""
+
+from __future__ import annotations
+
+PASSWORDS = {
+    "python": """
+def password_matches(user, password):
+    return password == "s3cret"
+""",
+    "php": """
+function password_matches(string $user, string $password): bool
+{
+    return $password === 's3cret';
+}
+""",
+    "js": """
+const passwordMatches = async (user, password) => password === 's3cret'
+""",
+}
+MODEL = {
+    "python": """
+def stream_model(prompt, max_tokens):
+    yield from "Very well, thank you.".split()
+""",
+    "php": """
+function stream_model(string $prompt, int $maxTokens): array
+{
+    return explode(' ', 'Very well, thank you.');
+}
+""",
+    "js": """
+const streamModel = () => 'Very well, thank you.'.split(' ')
+""",
+}
+REPORT = {
+    "python": """
+def send_report(server):
+    print(f"{server} sends the report")
+    return server
+""",
+    "php": """
+function send_report(string $server): string
+{
+    echo "$server sends the report\\n";
+    return $server;
+}
+""",
+    "js": """
+const sendReport = async (server) => {
+  console.log(`${server} sends the report`)
+  return server
+}
+""",
+}
+ORDERS = {
+    "python": """
+class OutOfStock(Exception):
+    pass
+delivered = []
+def fulfil(event):
+    delivered.append(event)
+    if len(delivered) == 1:
+        print("out of stock")
+        raise OutOfStock
+    print("ships order", event["order"])
+""",
+    "php": """
+class OutOfStock extends Exception
+{
+    public static int $calls = 0;
+}
+function fulfil(array $event): ?string
+{
+    if (OutOfStock::$calls++ === 0) {
+        echo "out of stock\\n";
+        throw new OutOfStock();
+    }
+    echo "ships order {$event['order']}\\n";
+    return null;
+}
+""",
+    "js": """
+class OutOfStock extends Error {}
+let calls = 0
+const fulfil = async (event) => {
+  calls += 1
+  if (calls === 1) {
+    console.log('out of stock')
+    throw new OutOfStock()
+  }
+  console.log('ships order', event.order)
+}
+""",
+}
+PARTNER = {
+    "python": """
+import types
+sent = []
+def send(order):
+    sent.append(order)
+    return types.SimpleNamespace(status=429 if len(sent) == 3 else 200, retry_after=300.0)
+""",
+    "php": """
+function send(string $order): object
+{
+    static $sent = 0;
+    $sent++;
+    return (object) ['status' => $sent === 3 ? 429 : 200, 'retryAfter' => 300];
+}
+""",
+    "js": """
+let sent = 0
+const send = async () => {
+  sent += 1
+  return { status: sent === 3 ? 429 : 200, retryAfter: 300 }
+}
+""",
+}
+# By page. A page that is not listed has all that it needs.
+PRELUDES = {
+    "cron-on-one-server": REPORT,
+    "llm-token-budget": MODEL,
+    "login-limits": PASSWORDS,
+    "outgoing-api-calls": PARTNER,
+    "webhooks-once": ORDERS,
+}
