@@ -116,11 +116,110 @@ const send = async () => {
 }
 """,
 }
+HOME = {
+    "python": """
+title = "Welcome"
+def render_home():
+    print("rendering")
+    return f"<h1>{title}</h1>"
+def store(new):
+    global title
+    title = new
+""",
+    "php": """
+$title = 'Welcome';
+function render_home(): string
+{
+    echo "rendering\\n";
+    return "<h1>{$GLOBALS['title']}</h1>";
+}
+function store(string $new): void
+{
+    $GLOBALS['title'] = $new;
+}
+""",
+    "js": """
+let title = 'Welcome'
+const renderHome = async () => {
+  console.log('rendering')
+  return `<h1>${title}</h1>`
+}
+const store = async (to) => {
+  title = to
+}
+""",
+}
+NODES = {
+    "python": """
+def execute(sizes):
+    return cost([min(size, 8) for size in sizes])
+""",
+    "php": """
+function execute(array $sizes): int
+{
+    return cost(array_map(fn (int $size) => min($size, 8), $sizes));
+}
+""",
+    "js": """
+const execute = async (sizes) => cost(sizes.map((size) => Math.min(size, 8)))
+""",
+}
+QUEUE = {
+    "python": """
+def put_back(job, minutes):
+    pass
+""",
+    "php": """
+function put_back(array $job, int $minutes): void
+{
+}
+""",
+    "js": """
+const putBack = async () => {}
+""",
+}
+# Another limiter: 5 for each user.
+OLD = {
+    "python": """
+import collections
+import types
+counts = collections.Counter()
+def allows(user):
+    counts[user] += 1
+    return counts[user] <= 5
+old = types.SimpleNamespace(allows=allows)
+""",
+    "php": """
+$old = new class {
+    private array $counts = [];
+    function allows(string $user): bool
+    {
+        $this->counts[$user] = ($this->counts[$user] ?? 0) + 1;
+        return $this->counts[$user] <= 5;
+    }
+};
+""",
+    "js": """
+const counts = {}
+const old = {
+  async allows(user) {
+    counts[user] = (counts[user] ?? 0) + 1
+    return counts[user] <= 5
+  },
+}
+""",
+}
 # By page. A page that is not listed has all that it needs.
 PRELUDES = {
+    "cache-slow-page": HOME,
     "cron-on-one-server": REPORT,
+    "graphql-cost": NODES,
     "llm-token-budget": MODEL,
     "login-limits": PASSWORDS,
     "outgoing-api-calls": PARTNER,
+    "queue-workers": QUEUE,
+    "replace-a-limiter": OLD,
     "webhooks-once": ORDERS,
 }
+# Examples that are parts of applications, by page and place: tests/frameworks runs them.
+OF_FRAMEWORKS = {("replace-a-limiter", 1)}
