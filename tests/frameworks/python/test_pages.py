@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory, override_settings
 from django.utils.module_loading import import_string
 from quotalock.testing import Clock
+from servers import Server
 
 PAGES = ROOT / "docs/frameworks"
 _numbers = itertools.count()
@@ -96,3 +97,17 @@ def test_celery(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _ = page("celery")
     assert made["send"].apply(("shop", 1)).get() is None
     assert made["reindex"].apply(("shop",)).get() is None
+
+
+def test_the_recipe_for_a_switch_from_flask_limiter(redis: Server) -> None:
+    text = (ROOT / "docs/recipes/replace-a-limiter.md").read_text()
+    (code,) = (block for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "flask_limiter" in block)
+    code = code.replace("redis://127.0.0.1:6379", redis.url)
+    step1: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, "step 1", "exec"), step1)
+    assert [step1["app"].test_client().get("/search").status_code for _ in range(6)] == [200] * 5 + [429]
+    # Both counted, so no limit begins from zero with step 2: the one that leaves the old one out denies at once.
+    step2: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(re.sub(r".*step 2: without this line\n", "", code), "step 2", "exec"), step2)
+    denied = step2["app"].test_client().get("/search")
+    assert (denied.status_code, denied.mimetype) == (429, "application/problem+json")
