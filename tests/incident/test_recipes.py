@@ -6,7 +6,6 @@ import datetime
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import recipes
