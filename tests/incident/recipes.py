@@ -222,4 +222,4 @@ PRELUDES = {
     "webhooks-once": ORDERS,
 }
 # Examples that are parts of applications, by page and place: tests/frameworks runs them.
-OF_FRAMEWORKS = {("replace-a-limiter", 1)}
+OF_FRAMEWORKS = {("login-limits", 1), ("llm-token-budget", 1), ("replace-a-limiter", 1)}

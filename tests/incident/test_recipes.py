@@ -18,7 +18,7 @@ INDEX = HERE / "README.md"
 PAGES = {path.stem: path.read_text() for path in sorted(HERE.glob("*.md")) if path != INDEX}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 # The lines of a page that a reader sees, with the code of one language: two minutes.
-LONGEST = 90
+LONGEST = 95
 # A busy machine gets more time than the recipes give Redis.
 PATIENT = {
     "python": ("quotalock.Client(", "quotalock.Client(timeout=10.0, "),
@@ -27,10 +27,15 @@ PATIENT = {
 }
 
 
-def code(page: str, language: str) -> str:
+def blocks(page: str, language: str) -> list[str]:
     """The blocks of a page in a language that run here."""
-    blocks = [text for name, text in BLOCK.findall(PAGES[page]) if name == language]
-    return "".join(text for place, text in enumerate(blocks) if (page, place) not in recipes.OF_FRAMEWORKS)
+    written = [text for name, text in BLOCK.findall(PAGES[page]) if name == language]
+    return [text for place, text in enumerate(written) if (page, place) not in recipes.OF_FRAMEWORKS]
+
+
+def code(page: str, language: str) -> str:
+    """The whole code of a page in a language."""
+    return "".join(blocks(page, language))
 
 
 def program(page: str, language: str) -> str:
@@ -69,17 +74,16 @@ def test_it_prints_what_the_page_says(page: str, language: str, store: str, serv
     finally:
         file.unlink()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == code(page, "text")
+    assert done.stdout == "".join(shown for language, shown in BLOCK.findall(PAGES[page]) if language == "text")
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_is_whole_and_short(page: str) -> None:
     text = PAGES[page]
-    shown = [language for language, _ in BLOCK.findall(text) if language in PROGRAMS]
-    examples = len(shown) // len(PROGRAMS)
-    assert shown == [*PROGRAMS] * examples
+    (examples,) = {len(blocks(page, language)) for language in PROGRAMS}
     # The site makes tabs of the languages where nothing is between their code.
-    assert len(re.findall(r"^```\n```(?:php|js)$", text, re.MULTILINE)) == 2 * examples
+    in_tabs = r"^```python\n(?:(?!```).*\n)+```\n```php\n(?:(?!```).*\n)+```\n```js\n"
+    assert len(re.findall(in_tabs, text, re.MULTILINE)) >= examples > 0
     assert "\n## What goes wrong without it\n" in text
     assert "](../guide/" in text
     assert re.sub(r"^```(?:php|js)\n.*?^```\n", "", text, flags=re.MULTILINE | re.DOTALL).count("\n") <= LONGEST

@@ -55,6 +55,14 @@ def test_api_plans_two_calls_charge_the_day_for_what_the_minute_denies(client: q
     assert (day.peek("acme").remaining, plan.peek("acme").rules[1].remaining) == (400, 997)
 
 
+def test_api_plans_an_upgrade_keeps_what_was_used_today(client: quotalock.Client) -> None:
+    Clock(client)
+    client.limiter("api", "1000/minute;calendar-window 1000/day").consume("acme", 900)
+    # It only looks, so that it does not warn of two policies.
+    pro = client.limiter("api", "100/minute;calendar-window 100000/day").peek("acme")
+    assert pro.rules[1].remaining == 99_100
+
+
 def test_llm_token_budget_charged_afterwards_is_spent_twenty_times(client: quotalock.Client) -> None:
     tokens = client.limiter("tokens", "10000/hour")
     begun = [4_000 for _ in range(50) if tokens.peek("key")]

@@ -17,21 +17,25 @@ class Answer:
     body: bytes = b""
 
 
-def ask(app: Any, *paths: str, peer: str = "192.0.2.1", **headers: str) -> Answer:
-    """The answer to the last of several requests, one after the other on a loop of their own."""
+def ask(app: Any, *paths: str, peer: str = "192.0.2.1", hangs_up: bool = False, **headers: str) -> Answer:
+    """The answer to the last of several requests, one after the other on a loop of their own. A client that `hangs_up`
+    does so after the first part of the body."""
     answers: list[Answer] = []
 
     async def all_of_them() -> None:
         for path in paths:
-            answers.append(await asked(app, path, peer, headers))
+            answers.append(await asked(app, path, peer, headers, hangs_up))
 
     asyncio.run(all_of_them())
     return answers[-1]
 
 
-async def asked(app: Callable[..., Awaitable[None]], path: str, peer: str, headers: dict[str, str]) -> Answer:
+async def asked(
+    app: Callable[..., Awaitable[None]], path: str, peer: str, headers: dict[str, str], hangs_up: bool = False
+) -> Answer:
     """The answer to a request."""
     answer = Answer()
+    sent, gone = asyncio.Event(), asyncio.Event()
 
     async def send(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -39,8 +43,14 @@ async def asked(app: Callable[..., Awaitable[None]], path: str, peer: str, heade
             answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
         else:
             answer.body += message.get("body", b"")
+            if hangs_up:
+                gone.set()
 
     async def receive() -> dict[str, Any]:
+        if sent.is_set():
+            await gone.wait()
+            return {"type": "http.disconnect"}
+        sent.set()
         return {"type": "http.request", "body": b"", "more_body": False}
 
     path, _, query = path.partition("?")

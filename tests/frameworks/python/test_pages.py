@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import quotalock
 from asgi import ask
 from conftest import ROOT
 from django.http import HttpResponse
@@ -15,6 +18,7 @@ from django.test import RequestFactory, override_settings
 from django.utils.module_loading import import_string
 from quotalock.testing import Clock
 from servers import Server
+from test_examples import until
 
 PAGES = ROOT / "docs/frameworks"
 _numbers = itertools.count()
@@ -111,3 +115,31 @@ def test_the_recipe_for_a_switch_from_flask_limiter(redis: Server) -> None:
     exec(compile(re.sub(r".*step 2: without this line\n", "", code), "step 2", "exec"), step2)
     denied = step2["app"].test_client().get("/search")
     assert (denied.status_code, denied.mimetype) == (429, "application/problem+json")
+
+
+@pytest.mark.parametrize(("hangs_up", "words", "charged"), [(False, b"Very well, thank you. ", 7), (True, b"Very ", 4)])
+def test_the_recipe_for_a_token_budget(
+    redis: Server, hangs_up: bool, words: bytes, charged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUOTALOCK_URL", redis.url)
+    text = (ROOT / "docs/recipes/llm-token-budget.md").read_text()
+    (code,) = (block for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "fastapi" in block)
+    made: dict[str, Any] = {"stream_model": endless_model if hangs_up else model}
+    exec(compile(code, "recipe", "exec"), made)
+    answer = ask(made["app"], "/answer?prompt=How+are+you?", hangs_up=hangs_up, x_api_key="key-1")
+    assert (answer.status, answer.body) == (200, words)
+    with quotalock.Client(redis.url, timeout=10.0) as client:
+        tokens = client.limiter("llm-tokens", "10000/hour")
+        # The settlement of a request that was cancelled may be on its way.
+        until(lambda: tokens.peek("key-1").remaining > 6_000)
+        assert 10_000 - tokens.peek("key-1").remaining == charged
+
+
+async def model(prompt: str) -> AsyncIterator[str]:
+    for word in ["Very", "well,", "thank", "you."]:
+        yield word
+
+
+async def endless_model(prompt: str) -> AsyncIterator[str]:
+    yield "Very"
+    await asyncio.Event().wait()
