@@ -17,17 +17,27 @@ class Answer:
     body: bytes = b""
 
 
-def ask(app: Any, *paths: str, peer: str = "192.0.2.1", hangs_up: bool = False, **headers: str) -> Answer:
-    """The answer to the last of several requests, one after the other on a loop of their own. A client that `hangs_up`
-    does so after the first part of the body."""
+def ask(app: Any, *paths: str, peer: str = "192.0.2.1", **headers: str) -> Answer:
+    """The answer to the last of several requests, one after the other on a loop of their own."""
     answers: list[Answer] = []
 
     async def all_of_them() -> None:
         for path in paths:
-            answers.append(await asked(app, path, peer, headers, hangs_up))
+            answers.append(await asked(app, path, peer, headers))
 
     asyncio.run(all_of_them())
     return answers[-1]
+
+
+def hang_up(app: Any, path: str, **headers: str) -> Answer:
+    """The answer to a client that hangs up after the first part of the body. The loop goes on, as a server's does."""
+
+    async def to_the_end() -> Answer:
+        answer = await asked(app, path, "192.0.2.1", headers, hangs_up=True)
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+        return answer
+
+    return asyncio.run(to_the_end())
 
 
 async def asked(
