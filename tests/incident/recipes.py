@@ -209,6 +209,54 @@ const old = {
 }
 """,
 }
+# Locks with the calls of redis-py and of redlock.
+OLD_LOCK = {
+    "python": """
+import contextlib
+import types
+class LockError(Exception):
+    pass
+held = set()
+@contextlib.contextmanager
+def old_lock(name, timeout, blocking):
+    if name in held:
+        raise LockError
+    held.add(name)
+    try:
+        yield
+    finally:
+        held.remove(name)
+old = types.SimpleNamespace(lock=old_lock)
+""",
+    "php": """
+$redlock = new class {
+    private array $held = [];
+    function lock(string $name, int $ttl): array|false
+    {
+        if (isset($this->held[$name])) {
+            return false;
+        }
+        $this->held[$name] = true;
+        return ['resource' => $name];
+    }
+    function unlock(array $lock): void
+    {
+        unset($this->held[$lock['resource']]);
+    }
+};
+""",
+    "js": """
+class ExecutionError extends Error {}
+const held = new Set()
+const redlock = {
+  async acquire([name]) {
+    if (held.has(name)) throw new ExecutionError()
+    held.add(name)
+    return { release: async () => held.delete(name) }
+  },
+}
+""",
+}
 # By page. A page that is not listed has all that it needs.
 PRELUDES = {
     "cache-slow-page": HOME,
@@ -219,6 +267,7 @@ PRELUDES = {
     "outgoing-api-calls": PARTNER,
     "queue-workers": QUEUE,
     "replace-a-limiter": OLD,
+    "replace-a-lock": OLD_LOCK,
     "webhooks-once": ORDERS,
 }
 # Examples that are parts of applications, by page and place: tests/frameworks runs them.
