@@ -18,7 +18,7 @@ from offline import LOG, PROGRAM, ROOT, START, combined, json_line, months, refu
 from quotalock import testing
 
 SERVERS: dict[str, str] = json.loads(os.environ.get("QUOTALOCK_TEST_SERVERS", "{}"))
-GUIDE = ROOT / "docs/guide/simulate.md"
+GUIDES = [ROOT / "docs/guide/simulate.md", ROOT / "docs/recipes/introduce-a-limit.md"]
 POLICIES = (
     "10/minute",
     "calendar-window 20/hour",
@@ -373,8 +373,9 @@ def test_a_damaged_log_is_counted_line_by_line(tmp_path: Path) -> None:
         assert not set(said) & {"\x00", "\x1b", "\u202e", "\r"}, number
 
 
-def test_the_guide_shows_what_it_prints() -> None:
-    blocks = re.findall(r"^```console\n\$ quotalock (.*)\n((?s:.*?))^```$", GUIDE.read_text(), re.MULTILINE)
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_a_guide_shows_what_it_prints(guide: Path) -> None:
+    blocks = re.findall(r"^```console\n\$ quotalock (.*)\n((?s:.*?))^```$", guide.read_text(), re.MULTILINE)
     assert len(blocks) == 1
     for words, shown in blocks:
         said = says(*shlex.split(words), cwd=LOG.parent)

@@ -9,7 +9,7 @@ LANGUAGES = ("python", "php", "js")
 CHECKED_OTHERWISE = {
     "sql": "runs in SQLite",
     "": "commands: targets of the Makefile, and what Redis takes",
-    "text": "a drawing, or a signature, which the tests of reflection compare",
+    "text": "a drawing, a signature (the tests of reflection compare it), or what a recipe prints (test_recipes does)",
     "console": "the program `quotalock`, which tests/cli runs",
 }
 

@@ -1,6 +1,6 @@
 """Every document: its blocks of code run, its commands exist, and what it points to is there.
 
-The examples of the guides are run by test_guide.py, with what they print.
+The examples of the guides are run by test_guide.py, with what they print, and the recipes by test_recipes.py.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ BLOCKS = [
     if document.parent != FRAMEWORKS
     for number, (indent, language, code) in enumerate(BLOCK.findall(document.read_text()))
 ]
-RUN_HERE = [block for block in BLOCKS if block[0].parent != figures.HERE and block[2] not in readmes.CHECKED_OTHERWISE]
+RUN_ELSEWHERE = {figures.HERE, ROOT / "docs/recipes"}
+RUN_HERE = [
+    block for block in BLOCKS if block[0].parent not in RUN_ELSEWHERE and block[2] not in readmes.CHECKED_OTHERWISE
+]
 OF_PHP = [
     (document, code)
     for document in DOCUMENTS

@@ -29,9 +29,23 @@ def ask(app: Any, *paths: str, peer: str = "192.0.2.1", **headers: str) -> Answe
     return answers[-1]
 
 
-async def asked(app: Callable[..., Awaitable[None]], path: str, peer: str, headers: dict[str, str]) -> Answer:
+def hang_up(app: Any, path: str, **headers: str) -> Answer:
+    """The answer to a client that hangs up after the first part of the body. The loop goes on, as a server's does."""
+
+    async def to_the_end() -> Answer:
+        answer = await asked(app, path, "192.0.2.1", headers, hangs_up=True)
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+        return answer
+
+    return asyncio.run(to_the_end())
+
+
+async def asked(
+    app: Callable[..., Awaitable[None]], path: str, peer: str, headers: dict[str, str], hangs_up: bool = False
+) -> Answer:
     """The answer to a request."""
     answer = Answer()
+    sent, gone = asyncio.Event(), asyncio.Event()
 
     async def send(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -39,8 +53,14 @@ async def asked(app: Callable[..., Awaitable[None]], path: str, peer: str, heade
             answer.headers = {name.decode(): value.decode() for name, value in message["headers"]}
         else:
             answer.body += message.get("body", b"")
+            if hangs_up:
+                gone.set()
 
     async def receive() -> dict[str, Any]:
+        if sent.is_set():
+            await gone.wait()
+            return {"type": "http.disconnect"}
+        sent.set()
         return {"type": "http.request", "body": b"", "more_body": False}
 
     path, _, query = path.partition("?")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
+from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from asgi import ask
+import quotalock
+from asgi import ask, hang_up
 from conftest import ROOT
 from django.http import HttpResponse
 from django.test import RequestFactory, override_settings
 from django.utils.module_loading import import_string
 from quotalock.testing import Clock
+from servers import Server
 
 PAGES = ROOT / "docs/frameworks"
 _numbers = itertools.count()
@@ -96,3 +100,44 @@ def test_celery(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _ = page("celery")
     assert made["send"].apply(("shop", 1)).get() is None
     assert made["reindex"].apply(("shop",)).get() is None
+
+
+def test_the_recipe_for_a_switch_from_flask_limiter(redis: Server) -> None:
+    text = (ROOT / "docs/recipes/replace-a-limiter.md").read_text()
+    (code,) = (block for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "flask_limiter" in block)
+    code = code.replace("redis://127.0.0.1:6379", redis.url)
+    step1: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, "step 1", "exec"), step1)
+    assert [step1["app"].test_client().get("/search").status_code for _ in range(6)] == [200] * 5 + [429]
+    # Both counted, so no limit begins from zero with step 2: the one that leaves the old one out denies at once.
+    step2: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(re.sub(r".*step 2: without this line\n", "", code), "step 2", "exec"), step2)
+    denied = step2["app"].test_client().get("/search")
+    assert (denied.status_code, denied.mimetype) == (429, "application/problem+json")
+
+
+@pytest.mark.parametrize(("hangs_up", "words", "charged"), [(False, b"Very well, thank you. ", 7), (True, b"Very ", 4)])
+def test_the_recipe_for_a_token_budget(
+    redis: Server, hangs_up: bool, words: bytes, charged: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUOTALOCK_URL", redis.url)
+    text = (ROOT / "docs/recipes/llm-token-budget.md").read_text()
+    (code,) = (block for block in re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if "fastapi" in block)
+    made: dict[str, Any] = {"stream_model": endless_model if hangs_up else model}
+    exec(compile(code.replace("Client()", "Client(timeout=10.0)"), "recipe", "exec"), made)
+    asked = hang_up if hangs_up else ask
+    answer = asked(made["app"], "/answer?prompt=How+are+you?", x_api_key="key-1")
+    assert (answer.status, answer.body) == (200, words)
+    with quotalock.Client(redis.url, timeout=10.0) as client:
+        tokens = client.limiter("llm-tokens", "10000/hour")
+        assert 10_000 - tokens.peek("key-1").remaining == charged
+
+
+async def model(prompt: str) -> AsyncIterator[str]:
+    for word in ["Very", "well,", "thank", "you."]:
+        yield word
+
+
+async def endless_model(prompt: str) -> AsyncIterator[str]:
+    yield "Very"
+    await asyncio.Event().wait()

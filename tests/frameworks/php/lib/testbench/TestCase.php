@@ -33,7 +33,7 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
                 'prefix' => '',
                 'stores' => ['array' => ['driver' => 'array'], 'quotalock' => ['driver' => 'quotalock']],
             ],
-            'quotalock' => ['url' => $this->url(), 'prefix' => prefix()],
+            'quotalock' => ['url' => $this->url(), 'prefix' => prefix()] + $this->settings(),
         ]));
         Facade::setFacadeApplication($this->app);
         Facade::clearResolvedInstances();
@@ -58,6 +58,12 @@ abstract class TestCase extends \PHPUnit\Framework\TestCase
     protected function url(): string
     {
         return server();
+    }
+
+    /** Further settings of config/quotalock.php. @return array<string, mixed> */
+    protected function settings(): array
+    {
+        return [];
     }
 
     protected function withoutExceptionHandling(): static
