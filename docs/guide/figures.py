@@ -1,4 +1,4 @@
-"""`make docs`: measures the figures of the guides and writes them into these.
+"""`make figures`: measures the figures of the guides and writes them into these.
 
 The memory is that of a real server, the worst cases are found in virtual time. Neither depends on the machine's speed:
 `tests/incident/test_guide.py` compares.

@@ -127,7 +127,7 @@ PICKS = {
     "test": "SUITE",
     "test-long": "SUITE",
     "bench": "ONLY",
-    "docs": "ONLY",
+    "figures": "ONLY",
     "soak": "ONLY",
 }
 

@@ -28,15 +28,15 @@ EXAMPLES = [
 ]
 
 
-def test_the_picture_is_what_make_docs_draws() -> None:
-    assert plot_algorithms.PICTURE.read_text() == plot_algorithms.picture(), "run 'make docs'"
+def test_the_picture_is_what_make_figures_draws() -> None:
+    assert plot_algorithms.PICTURE.read_text() == plot_algorithms.picture(), "run 'make figures'"
 
 
 @pytest.mark.parametrize("name", figures.BLOCKS)
-def test_the_tables_are_what_make_docs_measures(name: str) -> None:
+def test_the_tables_are_what_make_figures_measures(name: str) -> None:
     guide, block = figures.BLOCKS[name]
     text = guide.read_text()
-    assert layout.put(text, name, block()) == text, "run 'make docs'"
+    assert layout.put(text, name, block()) == text, "run 'make figures'"
 
 
 def test_each_guide_is_here() -> None:
