@@ -3,8 +3,8 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'vitepress'
-import { navigation } from './navigation.mjs'
-import { collect, ROOT, titleOf } from './pages.mjs'
+import { navigation, placeOfItem } from './navigation.mjs'
+import { collect, ROOT } from './pages.mjs'
 
 const SITE = path.join(ROOT, 'target/site')
 const started = Date.now()
@@ -20,26 +20,23 @@ function firstSentence(text) {
 }
 
 /** What models read: the pages by section, and all of them in one file. */
-function forModels(pages, sidebar) {
-  const flat = (items) => items.flatMap((item) => (item.items ? flat(item.items) : [item]))
-  const parts = sidebar.map(({ text, items }) => {
-    const rows = flat(items).map(({ text: title, link }) => {
-      const place = `${link.replace(/\/$/, '/index').slice(1)}.md`
-      return `- [${title}](/${place}): ${firstSentence(pages.get(place).text)}`
-    })
-    return `## ${text}\n\n${rows.join('\n')}\n`
-  })
-  const about = firstSentence(pages.get('readme.md').text)
-  writeFileSync(path.join(SITE, 'html/llms.txt'), `# Quotalock\n\n> ${about}\n\n${parts.join('\n')}`)
-  const whole = sidebar.flatMap(({ items }) => flat(items)).map(({ link }) => {
-    const place = `${link.replace(/\/$/, '/index').slice(1)}.md`
-    return `<!-- ${place} -->\n\n${pages.get(place).text}`
-  })
+function forModels(pages, sections) {
+  const items = sections.flatMap(({ groups }) => groups.flatMap((group) => group.items))
+  const lines = ['# Quotalock', '', `> ${firstSentence(pages.get('readme.md').text)}`]
+  for (const { text, groups } of sections) {
+    lines.push('', `## ${text}`, '')
+    for (const item of groups.flatMap((group) => group.items)) {
+      const place = placeOfItem(item)
+      lines.push(`- [${item.text}](/${place}): ${firstSentence(pages.get(place).text)}`)
+    }
+  }
+  writeFileSync(path.join(SITE, 'html/llms.txt'), `${lines.join('\n')}\n`)
+  const whole = items.map((item) => `<!-- ${placeOfItem(item)} -->\n\n${pages.get(placeOfItem(item)).text}`)
   writeFileSync(path.join(SITE, 'html/llms-full.txt'), whole.join('\n'))
 }
 
 const { pages, dead } = collect()
-const { sidebar, outside } = navigation(pages)
+const { sections, outside } = navigation(pages)
 for (const link of dead) console.error(`dead link: ${link}`)
 for (const place of outside) console.error(`docs/.vitepress/navigation.mjs does not have the page ${place}`)
 if (dead.length + outside.length > 0) process.exit(1)
@@ -52,11 +49,11 @@ for (const [place, { text }] of pages) {
   writeFileSync(file, front + text)
 }
 cpSync(path.join(ROOT, 'docs/images'), path.join(SITE, 'pages/images'), { recursive: true })
-writeFileSync(path.join(SITE, 'navigation.json'), JSON.stringify(sidebar))
+writeFileSync(path.join(SITE, 'navigation.json'), JSON.stringify(sections))
 // Pages are compiled to modules, which import Vue.
 symlinkSync(path.join(ROOT, 'docs/node_modules'), path.join(SITE, 'node_modules'))
 await build(path.join(ROOT, 'docs'))
 for (const [place, { text }] of pages) writeFileSync(path.join(SITE, 'html', place), text.replace(/^---\n[\s\S]*?\n---\n+/, ''))
-forModels(pages, sidebar)
+forModels(pages, sections)
 const seconds = ((Date.now() - started) / 1000).toFixed(1)
 console.log(`docs: ${pages.size} pages in target/site/html, no dead link, ${seconds} s; \`npm run preview --prefix docs\` shows them`)

@@ -31,11 +31,11 @@ const NAMES = {
   reference: 'All verbs',
   'reference/types': 'Types',
 }
-/** Sections of the navigation whose lists are long. */
-const CLOSED = new Set(['reference/'])
+/** The heading above the pages of a folder that has many. */
+const GROUPS = { 'reference/': 'Verbs' }
 
 /**
- * The side bar, and the pages that are in none of its sections.
+ * The sections with their pages, and the pages that are in none of them.
  * @param {Map<string, { text: string }>} pages
  */
 export function navigation(pages) {
@@ -46,18 +46,22 @@ export function navigation(pages) {
   }
   const named = new Set(SECTIONS.flatMap(([, places]) => places))
   const below = (prefix) =>
-    [...rest].filter((place) => place.startsWith(prefix) && !named.has(place)).sort((a, b) => a.localeCompare(b))
-  const sidebar = SECTIONS.map(([text, places]) => ({
-    text,
-    collapsed: false,
-    items: places.flatMap((place) => {
-      if (rest.has(place)) return [item(place)]
+    [...rest]
+      .filter((place) => place.startsWith(prefix) && !named.has(place))
       // The index of a folder comes first.
-      const found = below(place).sort((a, b) => Number(b.endsWith('/index')) - Number(a.endsWith('/index')))
-      if (!CLOSED.has(place)) return found.map(item)
-      return [{ text: 'Verbs', collapsed: true, items: found.map(item) }]
-    }),
-  })).filter(({ items }) => items.length > 0)
+      .sort((a, b) => Number(b.endsWith('/index')) - Number(a.endsWith('/index')) || a.localeCompare(b))
+  const sections = SECTIONS.map(([text, places]) => {
+    const groups = [{ text, items: [] }]
+    for (const place of places) {
+      if (rest.has(place)) groups[0].items.push(item(place))
+      else if (GROUPS[place]) groups.push({ text: GROUPS[place], items: below(place).map(item) })
+      else groups[0].items.push(...below(place).map(item))
+    }
+    return { text, groups }
+  }).filter(({ groups }) => groups[0].items.length > 0)
   const outside = [...rest].filter((place) => place !== 'index' && !/^(adr|files|internals|packages|readme)\b/.test(place))
-  return { sidebar, outside }
+  return { sections, outside }
 }
+
+/** A page's place, of an item. @param {{ link: string }} item */
+export const placeOfItem = ({ link }) => `${link.replace(/\/$/, '/index').slice(1)}.md`
