@@ -15,7 +15,10 @@ const INTERNAL = /^(adr|files|internals|packages|readme)\b/
 /** The first sentence below a page's heading. @param {string} text */
 function firstSentence(text) {
   const paragraph = text.split(/\n{2,}/).find((part) => /^[A-Z*`[]/.test(part) && !/^\w+:$/.test(part)) ?? ''
-  const plain = paragraph.replace(/\s+/g, ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/^\* |\*\*/g, '')
+  const plain = paragraph
+    .replace(/\s+/g, ' ')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/^\* |\*\*/g, '')
   return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? ''
 }
 
@@ -45,7 +48,9 @@ rmSync(SITE, { recursive: true, force: true })
 for (const [place, { text }] of pages) {
   const file = path.join(SITE, 'pages', place)
   mkdirSync(path.dirname(file), { recursive: true })
-  const front = text.startsWith('---\n') ? '' : `---\noutline: [2, 3]\n${INTERNAL.test(place) ? 'search: false\n' : ''}---\n\n`
+  const front = text.startsWith('---\n')
+    ? ''
+    : `---\noutline: [2, 3]\n${INTERNAL.test(place) ? 'search: false\n' : ''}---\n\n`
   writeFileSync(file, front + text)
 }
 cpSync(path.join(ROOT, 'docs/images'), path.join(SITE, 'pages/images'), { recursive: true })
@@ -53,7 +58,10 @@ writeFileSync(path.join(SITE, 'navigation.json'), JSON.stringify(sections))
 // Pages are compiled to modules, which import Vue.
 symlinkSync(path.join(ROOT, 'docs/node_modules'), path.join(SITE, 'node_modules'))
 await build(path.join(ROOT, 'docs'))
-for (const [place, { text }] of pages) writeFileSync(path.join(SITE, 'html', place), text.replace(/^---\n[\s\S]*?\n---\n+/, ''))
+for (const [place, { text }] of pages)
+  writeFileSync(path.join(SITE, 'html', place), text.replace(/^---\n[\s\S]*?\n---\n+/, ''))
 forModels(pages, sections)
 const seconds = ((Date.now() - started) / 1000).toFixed(1)
-console.log(`docs: ${pages.size} pages in target/site/html, no dead link, ${seconds} s; \`npm run preview --prefix docs\` shows them`)
+console.log(
+  `docs: ${pages.size} pages in target/site/html, no dead link, ${seconds} s; \`npm run preview --prefix docs\` shows them`,
+)

@@ -4,19 +4,44 @@ import { titleOf } from './pages.mjs'
 
 /** The pages of each section: a place without its ending, with the name in the navigation where the heading is longer. */
 const SECTIONS = [
-  [
-    'Get started',
-    ['quick-start', 'versions', 'concepts', 'guide/choose-an-algorithm', 'guide/algorithms'],
-  ],
+  ['Get started', ['quick-start', 'versions', 'concepts', 'guide/choose-an-algorithm', 'guide/algorithms']],
   ['Recipes', ['recipes/']],
   ['Frameworks', ['frameworks/index', 'frameworks/', 'answering-429', 'migrating-locks']],
   [
     'Guides',
-    ['guide/limiters', 'guide/changing-policies', 'guide/denials', 'guide/locks', 'guide/locks-', 'guide/stock', 'guide/stock-', 'guide/cache', 'guide/once', 'guide/hooks', 'testing', 'examples'],
+    [
+      'guide/limiters',
+      'guide/changing-policies',
+      'guide/denials',
+      'guide/locks',
+      'guide/locks-',
+      'guide/stock',
+      'guide/stock-',
+      'guide/cache',
+      'guide/once',
+      'guide/hooks',
+      'testing',
+      'examples',
+    ],
   ],
   [
     'Operate',
-    ['deployment', 'servers', 'configuration', 'guide/cluster', 'when-redis-is-away', 'scaling', 'guide/metrics', 'guide/alerts', 'deploy', 'guide/serve', 'guide/cli', 'guide/doctor', 'guide/simulate', 'troubleshooting'],
+    [
+      'deployment',
+      'servers',
+      'configuration',
+      'guide/cluster',
+      'when-redis-is-away',
+      'scaling',
+      'guide/metrics',
+      'guide/alerts',
+      'deploy',
+      'guide/serve',
+      'guide/cli',
+      'guide/doctor',
+      'guide/simulate',
+      'troubleshooting',
+    ],
   ],
   [
     'Reference',
@@ -59,7 +84,9 @@ export function navigation(pages) {
     }
     return { text, groups }
   }).filter(({ groups }) => groups[0].items.length > 0)
-  const outside = [...rest].filter((place) => place !== 'index' && !/^(adr|files|internals|packages|readme)\b/.test(place))
+  const outside = [...rest].filter(
+    (place) => place !== 'index' && !/^(adr|files|internals|packages|readme)\b/.test(place),
+  )
   return { sections, outside }
 }
 

@@ -66,7 +66,11 @@ function anchorsOf(text) {
 function shown(file) {
   const text = readFileSync(path.join(ROOT, file), 'utf8')
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
-  const language = { pyi: 'python', py: 'python', mjs: 'js', yml: 'yaml' }[file.split('.').at(-1)] ?? file.split('.').at(-1)
+  // The colours of a long file would take seconds.
+  const language =
+    text.length > 30_000
+      ? 'text'
+      : ({ pyi: 'python', py: 'python', mjs: 'js', yml: 'yaml' }[file.split('.').at(-1)] ?? file.split('.').at(-1))
   return `# ${path.basename(file)}\n\n\`${file}\`\n\n${fence}${language}\n${text.trimEnd()}\n${fence}\n`
 }
 
@@ -87,10 +91,14 @@ export const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1].replaceAll('`', '')
  * @returns {{ pages: Map<string, { file: string, text: string }>, dead: string[] }}
  */
 export function collect() {
-  const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'docs/*.md', ...Object.keys(ELSEWHERE)], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  })
+  const tracked = execFileSync(
+    'git',
+    ['ls-files', '-co', '--exclude-standard', 'docs/*.md', ...Object.keys(ELSEWHERE)],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+    },
+  )
   /** @type {Map<string, { file: string, text: string }>} */
   const pages = new Map()
   /** @type {Map<string, string>} */

@@ -1,5 +1,5 @@
-import { enhanceAppWithTabs } from 'vitepress-plugin-tabs/client'
 import DefaultTheme from 'vitepress/theme'
+import { enhanceAppWithTabs } from 'vitepress-plugin-tabs/client'
 import { h } from 'vue'
 import CopyMarkdown from './CopyMarkdown.vue'
 import LanguageSwitch from './LanguageSwitch.vue'
