@@ -86,12 +86,16 @@ build-cli:
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
-.PHONY: surface scripts page-types
+.PHONY: surface scripts commands page-types
 surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
 	python3 tools/api
 
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
+
+# The debug build is what tests/cli compares it with.
+commands: build-cli ## Renews docs/commands.md, the help of the program and its commands
+	python3 tools/commands.py target/debug/quotalock
 
 page-types: ## Renews cli/src/serve/page/api.d.ts, the types of what `quotalock serve` tells its page
 	QUOTALOCK_RENEW=1 cargo test --quiet -p quotalock-cli serve::api
@@ -429,6 +433,7 @@ figures: $(call picked,figures,figures-guides) ## Renews tables and plots of the
 
 figures-guides: build-python
 	$(PYTHON) docs/guide/plot_algorithms.py
+	$(PYTHON) docs/guide/railroad.py
 	$(PYTHON) docs/guide/figures.py
 
 # SHOP_SECONDS=310: the shop has traffic for so long before.

@@ -29,7 +29,6 @@ const SECTIONS = [
     [
       'deployment',
       'servers',
-      'configuration',
       'guide/cluster',
       'when-redis-is-away',
       'scaling',
@@ -45,7 +44,7 @@ const SECTIONS = [
   ],
   [
     'Reference',
-    ['reference', 'reference/', 'reference/types', 'policies', 'settings', 'errors', 'http-headers', 'commands'],
+    ['reference', 'reference/', 'reference/types', 'policies', 'configuration', 'errors', 'http-headers', 'commands'],
   ],
   ['About', ['promises', 'survive', 'speed', 'benchmarks', 'security', 'changelog']],
 ]

@@ -86,6 +86,15 @@ function listed(folder) {
 /** The first heading of a page. @param {string} text */
 export const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1].replaceAll('`', '') ?? ''
 
+/** The sections of the README that a page asks for by a comment, with links as from the page. @param {string} text */
+function withSections(text) {
+  return text.replace(/<!-- README: (.+) -->/, (_, names) => {
+    const sections = readFileSync(path.join(ROOT, 'README.md'), 'utf8').split(/^(?=## )/m)
+    const found = names.split(', ').map((name) => sections.find((section) => section.startsWith(`## ${name}\n`)))
+    return found.join('').replace(LINK, (_, label, link, anchor = '') => `${label}(../${link}${anchor})`)
+  })
+}
+
 /**
  * The pages by their place: their file and their text, in which every link leads to another page.
  * @returns {{ pages: Map<string, { file: string, text: string }>, dead: string[] }}
@@ -118,7 +127,7 @@ export function collect() {
       const place = placeOf(file)
       places.set(file, place)
       const text = file.endsWith('.md') ? readFileSync(full, 'utf8') : shown(file)
-      pages.set(place, { file, text: text.replace(/<!--[\s\S]*?-->\n*/g, '') })
+      pages.set(place, { file, text: withSections(text).replace(/<!--[\s\S]*?-->\n*/g, '') })
       queue.push(file)
     }
     return places.get(file)
