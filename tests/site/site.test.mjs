@@ -109,7 +109,7 @@ const LOOKS = {
 for (const [name, options] of Object.entries(LOOKS)) {
   test(`axe finds no barrier, and nothing stands out of the window: ${name}`, async (context) => {
     const page = await opened(context, 'guide/once.html', options)
-    for (const place of ['guide/once.html', 'reference/consume.html', 'survive.html']) {
+    for (const place of ['index.html', 'guide/once.html', 'reference/consume.html', 'survive.html']) {
       await went(page, place)
       await page.evaluate(AXE)
       const found = await page.evaluate(() =>
