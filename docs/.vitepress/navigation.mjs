@@ -4,7 +4,7 @@ import { titleOf } from './pages.mjs'
 
 /** The pages of each section: a place without its ending, with the name in the navigation where the heading is longer. */
 const SECTIONS = [
-  ['Get started', ['quick-start', 'versions', 'concepts', 'guide/choose-an-algorithm', 'guide/algorithms']],
+  ['Get started', ['quick-start', 'versions', 'concepts', 'guide/algorithms']],
   ['Recipes', ['recipes/']],
   ['Frameworks', ['frameworks/index', 'frameworks/', 'answering-429', 'migrating-locks']],
   [
@@ -13,8 +13,12 @@ const SECTIONS = [
       'guide/limiters',
       'guide/changing-policies',
       'guide/denials',
+      'guide/limiter-internals',
       'guide/locks',
-      'guide/locks-',
+      'guide/fencing-tokens',
+      'guide/semaphores',
+      'guide/lock-failures',
+      'guide/lock-costs',
       'guide/stock',
       'guide/stock-',
       'guide/cache',
