@@ -271,8 +271,8 @@ test-long-page: build-cli build-python build-node
 
 # The site of the documentation, in Chromium.
 test-site: setup
-	$(MAKE) --no-print-directory docs
-	$(NOTED) $(PAGE) $(OF_NODE) tests/site/*.test.mjs
+	docs/.vitepress/install.sh
+	$(NOTED) $(BOUNDED) 15m bash -c "npm run build --silent --prefix docs && node --test $(OF_NODE) tests/site/*.test.mjs"
 
 # Processes of all languages on the same keys.
 test-interop: build-python build-php build-node build-workers

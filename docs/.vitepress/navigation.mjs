@@ -2,7 +2,12 @@
 
 import { titleOf } from './pages.mjs'
 
-/** The pages of each section: a place without its ending, with the name in the navigation where the heading is longer. */
+/** @typedef {{ text: string, link: string }} Item */
+
+/**
+ * The pages of each section, by their place without its ending. A place that ends with a slash stands for the other pages of a folder.
+ * @type {[string, string[]][]}
+ */
 const SECTIONS = [
   ['Get started', ['quick-start', 'versions', 'concepts', 'guide/algorithms']],
   ['Recipes', ['recipes/']],
@@ -52,14 +57,20 @@ const SECTIONS = [
   ],
   ['About', ['promises', 'survive', 'speed', 'benchmarks', 'security', 'changelog']],
 ]
-/** Shorter names, where a heading is too long for the navigation. */
+/**
+ * Shorter names, where a heading is too long for the navigation.
+ * @type {Record<string, string>}
+ */
 const NAMES = {
   'frameworks/index': 'All frameworks',
   'recipes/index': 'All recipes',
   reference: 'All verbs',
   'reference/types': 'Types',
 }
-/** The heading above the pages of a folder that has many. */
+/**
+ * The heading above the pages of a folder that has many.
+ * @type {Record<string, string>}
+ */
 const GROUPS = { 'reference/': 'Verbs' }
 
 /**
@@ -68,25 +79,31 @@ const GROUPS = { 'reference/': 'Verbs' }
  */
 export function navigation(pages) {
   const rest = new Set([...pages.keys()].map((place) => place.replace(/\.md$/, '')))
+  /** @param {string} place */
   const item = (place) => {
     rest.delete(place)
-    return { text: NAMES[place] ?? titleOf(pages.get(`${place}.md`).text), link: `/${place.replace(/\bindex$/, '')}` }
+    return {
+      text: NAMES[place] ?? titleOf(pages.get(`${place}.md`)?.text ?? ''),
+      link: `/${place.replace(/\bindex$/, '')}`,
+    }
   }
   const named = new Set(SECTIONS.flatMap(([, places]) => places))
+  /** @param {string} prefix */
   const below = (prefix) =>
     [...rest]
       .filter((place) => place.startsWith(prefix) && !named.has(place))
       // The index of a folder comes first.
       .sort((a, b) => Number(b.endsWith('/index')) - Number(a.endsWith('/index')) || a.localeCompare(b))
   const sections = SECTIONS.map(([text, places]) => {
-    const groups = [{ text, items: [] }]
+    const first = { text, items: /** @type {Item[]} */ ([]) }
+    const groups = [first]
     for (const place of places) {
-      if (rest.has(place)) groups[0].items.push(item(place))
-      else if (GROUPS[place]) groups.push({ text: GROUPS[place], items: below(place).map(item) })
-      else groups[0].items.push(...below(place).map(item))
+      if (rest.has(place)) first.items.push(item(place))
+      else if (GROUPS[place]) groups.push({ text: `${GROUPS[place]}`, items: below(place).map(item) })
+      else first.items.push(...below(place).map(item))
     }
     return { text, groups }
-  }).filter(({ groups }) => groups[0].items.length > 0)
+  }).filter(({ groups }) => groups.some(({ items }) => items.length > 0))
   const outside = [...rest].filter(
     (place) => place !== 'index' && !/^(adr|files|internals|packages|readme)\b/.test(place),
   )

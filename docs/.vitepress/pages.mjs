@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Pages outside of docs, by their file. Any other file that a page links to becomes a page below `files`. */
+/**
+ * Pages outside of docs, by their file. Any other file that a page links to becomes a page below `files`.
+ * @type {Record<string, string>}
+ */
 const ELSEWHERE = {
   'ARCHITECTURE.md': 'internals/architecture.md',
   'CHANGELOG.md': 'changelog.md',
@@ -20,6 +23,11 @@ const ELSEWHERE = {
   'deploy/README.md': 'deploy.md',
   'examples/README.md': 'examples.md',
 }
+/**
+ * What a block of code is called, where it is not the ending of its file.
+ * @type {Record<string, string>}
+ */
+const LANGUAGES = { mjs: 'js', py: 'python', pyi: 'python', yml: 'yaml' }
 const FENCE = /^( *)(`{3,})[^`]*\n[\s\S]*?^\1\2 *$/gm
 const LINK = /(!?\[(?:[^[\]]|\[[^[\]]*\])*\])\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)/g
 
@@ -49,11 +57,14 @@ function outsideOfCode(text, change) {
   return changed + change(text.slice(end))
 }
 
+/** @param {string} prose */
+const withoutComments = (prose) => prose.replace(/<!--[\s\S]*?-->\n*/g, '')
+
 /** The anchors of a page. @param {string} text */
 function anchorsOf(text) {
   const seen = new Map()
   const anchors = new Set()
-  for (const [, heading] of text.replace(FENCE, '').matchAll(/^#{1,6} (.+)$/gm)) {
+  for (const [, heading = ''] of text.replace(FENCE, '').matchAll(/^#{1,6} (.+)$/gm)) {
     const slug = slugify(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'))
     const times = seen.get(slug) ?? 0
     seen.set(slug, times + 1)
@@ -66,17 +77,15 @@ function anchorsOf(text) {
 function shown(file) {
   const text = readFileSync(path.join(ROOT, file), 'utf8')
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)))
+  const ending = path.extname(file).slice(1)
   // The colours of a long file would take seconds.
-  const language =
-    text.length > 30_000
-      ? 'text'
-      : ({ pyi: 'python', py: 'python', mjs: 'js', yml: 'yaml' }[file.split('.').at(-1)] ?? file.split('.').at(-1))
+  const language = text.length > 30_000 ? 'text' : (LANGUAGES[ending] ?? ending)
   return `# ${path.basename(file)}\n\n\`${file}\`\n\n${fence}${language}\n${text.trimEnd()}\n${fence}\n`
 }
 
 /** A page that lists a folder's pages, by their headings. @param {string} folder */
 function listed(folder) {
-  const title = { 'docs/adr': 'Decisions' }[folder] ?? folder
+  const title = folder === 'docs/adr' ? 'Decisions' : folder
   const rows = readdirSync(path.join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `* [${titleOf(readFileSync(path.join(ROOT, folder, name), 'utf8'))}](${name})`)
@@ -84,22 +93,27 @@ function listed(folder) {
 }
 
 /** The first heading of a page. @param {string} text */
-export const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1].replaceAll('`', '') ?? ''
+export const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? ''
 
 /** The sections of the README that a page asks for by a comment, with links as from the page. @param {string} text */
 function withSections(text) {
-  return text.replace(/<!-- README: (.+) -->/, (_, names) => {
+  return text.replace(/<!-- README: (.+) -->/, (_, /** @type {string} */ names) => {
     const sections = readFileSync(path.join(ROOT, 'README.md'), 'utf8').split(/^(?=## )/m)
-    const found = names.split(', ').map((name) => sections.find((section) => section.startsWith(`## ${name}\n`)))
+    const found = names.split(', ').map((name) => {
+      const section = sections.find((one) => one.startsWith(`## ${name}\n`))
+      if (!section) throw new Error(`the README has no section "${name}", which docs/index.md shows`)
+      return section
+    })
     return found.join('').replace(LINK, (_, label, link, anchor = '') => `${label}(../${link}${anchor})`)
   })
 }
 
 /**
  * The pages by their place: their file and their text, in which every link leads to another page.
+ * @param {Record<string, string>} more texts of files that are pages too
  * @returns {{ pages: Map<string, { file: string, text: string }>, dead: string[] }}
  */
-export function collect() {
+export function collect(more = {}) {
   const tracked = execFileSync(
     'git',
     ['ls-files', '-co', '--exclude-standard', 'docs/*.md', ...Object.keys(ELSEWHERE)],
@@ -112,11 +126,12 @@ export function collect() {
   const pages = new Map()
   /** @type {Map<string, string>} */
   const places = new Map()
-  const queue = tracked.trim().split('\n')
+  const queue = [...tracked.trim().split('\n'), ...Object.keys(more)]
+  /** @type {(file: string) => string | undefined} */
   const add = (file) => {
     const full = path.join(ROOT, file)
-    if (!existsSync(full)) return undefined
-    if (statSync(full).isDirectory()) {
+    if (!existsSync(full) && !(file in more)) return undefined
+    if (!(file in more) && statSync(full).isDirectory()) {
       if (existsSync(path.join(full, 'README.md'))) return add(path.join(file, 'README.md'))
       const place = placeOf(`${file}/README.md`)
       pages.set(place, { file: `${file}/README.md`, text: listed(file) })
@@ -126,15 +141,17 @@ export function collect() {
     if (!places.has(file)) {
       const place = placeOf(file)
       places.set(file, place)
-      const text = file.endsWith('.md') ? readFileSync(full, 'utf8') : shown(file)
-      pages.set(place, { file, text: withSections(text).replace(/<!--[\s\S]*?-->\n*/g, '') })
+      const text = more[file] ?? (file.endsWith('.md') ? readFileSync(full, 'utf8') : shown(file))
+      pages.set(place, { file, text: outsideOfCode(withSections(text), withoutComments) })
       queue.push(file)
     }
     return places.get(file)
   }
   for (const file of queue) add(file)
 
+  /** @type {string[]} */
   const dead = []
+  /** @type {{ from: string, to: string, anchor: string }[]} */
   const links = []
   // Pages that a page links to are added while this runs.
   for (const [place, page] of pages) {

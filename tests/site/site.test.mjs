@@ -8,6 +8,8 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { navigation } from '../../docs/.vitepress/navigation.mjs'
+import { collect } from '../../docs/.vitepress/pages.mjs'
 import { browser, until } from '../page/support.mjs'
 
 const SITE = fileURLToPath(new URL('../../target/site/html/', import.meta.url))
@@ -56,6 +58,21 @@ async function went(page, place) {
 
 /** The languages that the tabs of a page show, each once. @param {Page} page */
 const shown = async (page) => [...new Set(await page.locator('[role=tab][aria-selected=true]').allTextContents())]
+
+test('no link is dead; one to a missing page, file or heading is found, and so is a page without a place', () => {
+  assert.deepEqual(collect().dead, [])
+  const text =
+    '# X\n[a](gone.md) [b](promises.md#gone) [c](#x) [d](images/gone.svg) [e](../examples/gone.py) ![f](images/gone.png)\n'
+  const { pages, dead } = collect({ 'docs/x.md': `${text}\n\`\`\`text\n[g](no-link.md)\n\`\`\`\n` })
+  assert.deepEqual(dead, [
+    'docs/x.md: gone.md',
+    'docs/x.md: images/gone.svg',
+    'docs/x.md: ../examples/gone.py',
+    'docs/x.md: images/gone.png',
+    'docs/x.md: promises.md#gone, a heading that is missing',
+  ])
+  assert.deepEqual(navigation(pages).outside, ['x'])
+})
 
 test('a tab switches all tabs of its page and of others, and lasts', async (context) => {
   const page = await opened(context, 'guide/once.html')
