@@ -38,6 +38,7 @@ const SECTIONS = [
     [
       'deployment',
       'servers',
+      'failover',
       'guide/cluster',
       'when-redis-is-away',
       'scaling',
