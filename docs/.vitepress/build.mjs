@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { build } from 'vitepress'
-import { navigation, placeOfItem } from './navigation.mjs'
+import { INTERNALS, navigation, placeOfItem } from './navigation.mjs'
 import { collect, ROOT } from './pages.mjs'
 
 const SITE = path.join(ROOT, 'target/site')
@@ -23,7 +23,8 @@ function firstSentence(text) {
 }
 
 /** What models read: the pages by section, and all of them in one file. */
-function forModels(pages, sections) {
+function forModels(pages, all) {
+  const sections = all.filter(({ text }) => text !== INTERNALS)
   const items = sections.flatMap(({ groups }) => groups.flatMap((group) => group.items))
   const lines = ['# Quotalock', '', `> ${firstSentence(pages.get('readme.md').text)}`]
   for (const { text, groups } of sections) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { defineConfig } from 'vitepress'
 import { tabsMarkdownPlugin } from 'vitepress-plugin-tabs'
-import { placeOfItem } from './navigation.mjs'
+import { INTERNALS, placeOfItem } from './navigation.mjs'
 import { ROOT, slugify } from './pages.mjs'
 import { languageTabs } from './tabs.mjs'
 
@@ -39,13 +39,20 @@ export default defineConfig({
   },
   vite: { build: { assetsInlineLimit: 0, chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
+    footer: {
+      message:
+        '<a href="/internals/architecture.html">Architecture, decisions and contributing</a> · <a href="/llms.txt">llms.txt</a>',
+      copyright: 'Apache-2.0',
+    },
     search: { provider: 'local', options: { detailedView: true } },
     outline: { level: [2, 3] },
-    nav: sections.map(({ text, groups }) => ({
-      text,
-      link: groups[0].items[0].link,
-      activeMatch: `^/(${groups.flatMap(({ items }) => items.map(({ link }) => link.slice(1))).join('|')})(\\.html)?$`,
-    })),
+    nav: sections
+      .filter(({ text }) => text !== INTERNALS)
+      .map(({ text, groups }) => ({
+        text,
+        link: groups.flatMap(({ items }) => items)[0].link,
+        activeMatch: `^/(${groups.flatMap(({ items }) => items.map(({ link }) => link.slice(1))).join('|')})(\\.html)?$`,
+      })),
     // Each page shows the pages of its own section.
     sidebar: Object.fromEntries(
       sections.flatMap(({ groups }) =>

@@ -57,6 +57,7 @@ const SECTIONS = [
     ['reference', 'reference/', 'reference/types', 'policies', 'configuration', 'errors', 'http-headers', 'commands'],
   ],
   ['About', ['promises', 'survive', 'speed', 'benchmarks', 'security', 'changelog']],
+  ['Internals', ['internals/architecture', 'internals/contributing', 'packages/', 'adr/']],
 ]
 /**
  * Shorter names, where a heading is too long for the navigation.
@@ -65,6 +66,7 @@ const SECTIONS = [
 const NAMES = {
   'frameworks/index': 'All frameworks',
   'recipes/index': 'All recipes',
+  'adr/index': 'All decisions',
   reference: 'All verbs',
   'reference/types': 'Types',
 }
@@ -72,7 +74,9 @@ const NAMES = {
  * The heading above the pages of a folder that has many.
  * @type {Record<string, string>}
  */
-const GROUPS = { 'reference/': 'Verbs' }
+const GROUPS = { 'adr/': 'Decisions', 'packages/': 'Packages', 'reference/': 'Verbs' }
+/** The section for those who change Quotalock: readers find it at the end of the home page. */
+export const INTERNALS = 'Internals'
 
 /**
  * The sections with their pages, and the pages that are in none of them.
@@ -105,9 +109,7 @@ export function navigation(pages) {
     }
     return { text, groups }
   }).filter(({ groups }) => groups.some(({ items }) => items.length > 0))
-  const outside = [...rest].filter(
-    (place) => place !== 'index' && !/^(adr|files|internals|packages|readme)\b/.test(place),
-  )
+  const outside = [...rest].filter((place) => place !== 'index' && !/^(files|readme)\b/.test(place))
   return { sections, outside }
 }
 

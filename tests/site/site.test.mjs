@@ -1,7 +1,7 @@
 // The site of the documentation, as `make docs` built it: it is searched, switched and read in Chromium.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
@@ -72,6 +72,26 @@ test('no link is dead; one to a missing page, file or heading is found, and so i
     'docs/x.md: promises.md#gone, a heading that is missing',
   ])
   assert.deepEqual(navigation(pages).outside, ['x'])
+})
+
+test('every address on every page is there, with its heading', () => {
+  const files = readdirSync(SITE, { encoding: 'utf8', recursive: true }).filter((name) => name.endsWith('.html'))
+  assert.ok(files.length > 150)
+  const pages = new Map(files.map((name) => [`/${name}`, readFileSync(path.join(SITE, name), 'utf8')]))
+  const ids = new Map(
+    [...pages].map(([name, html]) => [name, new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id))]),
+  )
+  const missing = new Set()
+  for (const [name, html] of pages) {
+    for (const [, link = ''] of html.matchAll(/ href="((?:\/|#|\.)[^"]*)"/g)) {
+      const { pathname, hash } = new URL(link, `http://site${name}`)
+      const bare = decodeURIComponent(pathname).replace(/\/$/, '/index.html')
+      const to = pages.has(`${bare}.html`) ? `${bare}.html` : bare
+      const isThere = existsSync(path.join(SITE, to)) && (!hash || ids.get(to)?.has(decodeURIComponent(hash.slice(1))))
+      if (!isThere) missing.add(`${name}: ${link}`)
+    }
+  }
+  assert.deepEqual([...missing], [])
 })
 
 test('a tab switches all tabs of its page and of others, and lasts', async (context) => {
