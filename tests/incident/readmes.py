@@ -9,7 +9,7 @@ LANGUAGES = ("python", "php", "js")
 CHECKED_OTHERWISE = {
     "sql": "runs in SQLite",
     "": "commands: targets of the Makefile, and what Redis takes",
-    "text": "a drawing, a signature, which the tests of reflection compare, or help, which tests/cli compares",
+    "text": "a drawing, or a signature, which the tests of reflection compare",
     "console": "the program `quotalock`, which tests/cli runs",
 }
 
