@@ -27,7 +27,7 @@ BOUNDED := env -u MAKEFLAGS -u MFLAGS timeout --foreground --kill-after=30
 WITH_SERVERS = $(NOTED) $(BOUNDED) 45m python3 tests/harness/with_servers.py --
 # `make test` runs these. Any of them may run next to another, on a busy machine.
 SUITES := test-rust test-python test-cli test-frameworks-php test-frameworks-python test-frameworks-node test-interop \
-	test-node test-php test-page test-elsewhere test-incident test-attack
+	test-node test-php test-page test-site test-elsewhere test-incident test-attack
 # `make test-long` runs these: the first next to all the others, which run one after the other.
 LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-long-python test-long-cli test-long-node \
 	test-long-page
@@ -41,7 +41,7 @@ RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 BY_HAND := test-faults test-bench test-frameworks test-php-memory test-php-addresses
 
 # SUITE=name and PART=name select a target. ONLY=name selects in one: tests of a suite by their names, rows of a matrix.
-# Of `bench`, `soak` and `docs` it selects a target: $(call picked,bench,build) is bench-name, or without ONLY `build`.
+# Of `bench`, `soak` and `figures` it selects a target: $(call picked,bench,build) is bench-name, or without ONLY `build`.
 picked = $(if $(and $(ONLY),$(filter $(1),$(MAKECMDGOALS))),$(1)-$(ONLY),$(2))
 OF_PYTEST = $(if $(ONLY),-k '$(ONLY)')
 OF_PHPUNIT = $(if $(ONLY),--filter '$(ONLY)')
@@ -86,12 +86,16 @@ build-cli:
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
 
-.PHONY: surface scripts page-types
+.PHONY: surface scripts commands page-types
 surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
 	python3 tools/api
 
 scripts: ## Renews tests/spec/scripts, the text of every script as the server gets it
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
+
+# The debug build is what tests/cli compares it with.
+commands: build-cli ## Renews docs/commands.md, the help of the program and its commands
+	python3 tools/commands.py target/debug/quotalock
 
 page-types: ## Renews cli/src/serve/page/api.d.ts, the types of what `quotalock serve` tells its page
 	QUOTALOCK_RENEW=1 cargo test --quiet -p quotalock-cli serve::api
@@ -265,6 +269,11 @@ LONG_PAGE := tests/page/many.test.mjs
 test-long-page: build-cli build-python build-node
 	$(NOTED) $(PAGE) $(OF_NODE) $(LONG_PAGE)
 
+# The site of the documentation, in Chromium.
+test-site: setup
+	docs/.vitepress/install.sh
+	$(NOTED) $(BOUNDED) 15m bash -c "npm run build --silent --prefix docs && node --test $(OF_NODE) tests/site/*.test.mjs"
+
 # Processes of all languages on the same keys.
 test-interop: build-python build-php build-node build-workers
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q $(OF_PYTEST) tests/interop
@@ -413,15 +422,22 @@ scale: build ## Measures primaries, clusters, connections, memory and failovers,
 
 ##@ Release
 
-.PHONY: docs docs-figures docs-pictures
-docs: $(call picked,docs,docs-figures) ## Renews tables and plots of the guides (ONLY=pictures: pictures of the page)
+# VitePress builds it from the Markdown in docs. Node is all that it needs.
+.PHONY: docs
+docs: ## Builds the site of the documentation into target/site/html; a dead link fails it
+	docs/.vitepress/install.sh
+	npm run build --silent --prefix docs
 
-docs-figures: build-python
+.PHONY: figures figures-guides figures-pictures
+figures: $(call picked,figures,figures-guides) ## Renews tables and plots of the guides (ONLY=pictures: pictures of the page)
+
+figures-guides: build-python
 	$(PYTHON) docs/guide/plot_algorithms.py
+	$(PYTHON) docs/guide/railroad.py
 	$(PYTHON) docs/guide/figures.py
 
 # SHOP_SECONDS=310: the shop has traffic for so long before.
-docs-pictures: build-cli build-python build-node
+figures-pictures: build-cli build-python build-node
 	tools/setup.sh fonts-inter
 	$(PAGE) tests/page/pictures.mjs
 

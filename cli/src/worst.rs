@@ -218,7 +218,7 @@ mod tests {
         Explained::of(&Policy::parse(text).unwrap()).unwrap()
     }
 
-    /// The table of the guide, which `make docs` measures: any minute, a moment, in the long run, seconds to wait.
+    /// The table of the guide, which `make figures` measures: any minute, a moment, in the long run, seconds to wait.
     #[test]
     fn the_worst_cases_are_those_of_the_guide() {
         let table = [

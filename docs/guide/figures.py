@@ -1,4 +1,4 @@
-"""`make docs`: measures the figures of the guides and writes them into these.
+"""`make figures`: measures the figures of the guides and writes them into these.
 
 The memory is that of a real server, the worst cases are found in virtual time. Neither depends on the machine's speed:
 `tests/incident/test_guide.py` compares.
@@ -158,9 +158,9 @@ def _most(times: Sequence[int], length: int) -> int:
 
 # Each block that is measured: which guide it is in, and what makes it.
 BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
-    "memory": (GUIDE, memory),
+    "memory": (HERE / "limiter-internals.md", memory),
     "worst": (GUIDE, worst),
-    "stock": (HERE / "stock.md", stock),
+    "stock": (HERE / "stock-failures.md", stock),
     "cache": (HERE / "cache.md", cache),
 }
 

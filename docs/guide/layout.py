@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 def put(text: str, name: str, block: str) -> str:
     """Puts a block between its marks in the guide."""
-    begin, end = f"<!-- {name}: make docs -->\n", f"<!-- /{name} -->"
+    begin, end = f"<!-- {name}: make figures -->\n", f"<!-- /{name} -->"
     before, rest = text.split(begin)
     return f"{before}{begin}{block}{end}{rest.split(end)[1]}"
 

@@ -1,4 +1,4 @@
-"""`make docs`: draws what each algorithm admits of the same traffic, `docs/images/algorithms.svg`.
+"""`make figures`: draws what each algorithm admits of the same traffic, `docs/images/algorithms.svg`.
 
 Nothing in it depends on the machine or the hour: `tests/incident/test_guide.py` compares the file with what this makes.
 """

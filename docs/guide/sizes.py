@@ -1,4 +1,4 @@
-"""What a sale and a cache take of a server's memory: the tables of `stock.md` and `cache.md`."""
+"""What a sale and a cache take of a server's memory: the tables of `stock-failures.md` and `cache.md`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ GUIDE = ROOT / "docs/guide/algorithms.md"
 
 
 def test_the_worst_cases_are_those_of_the_guide() -> None:
-    table = GUIDE.read_text().split("<!-- worst: make docs -->")[1].split("<!-- /worst -->")[0]
+    table = GUIDE.read_text().split("<!-- worst: make figures -->")[1].split("<!-- /worst -->")[0]
     rows = [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in table.strip().splitlines()[2:]]
     assert len(rows) == 10
     for policy, in_a_minute, in_a_second, long_run, wait in rows:

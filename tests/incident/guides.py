@@ -7,7 +7,7 @@ CLIENT = {
     "php": "<?php\n$client = new Quotalock\\Client();\n",
     "js": "import { Client } from 'quotalock'\nconst client = new Client()\n",
 }
-ALGORITHMS = {
+LIMITERS = {
     "python": """
 import types
 def call_model(max_tokens):
@@ -282,9 +282,12 @@ const log = { warn: (text) => console.log(text) }
 """,
 }
 PRELUDES = {
-    "algorithms": ALGORITHMS,
+    "limiters": LIMITERS,
     "locks": LOCKS,
+    "semaphores": LOCKS,
     "stock": STOCK,
+    "stock-baskets": STOCK,
+    "stock-ledger": STOCK,
     "cache": CACHE,
     "once": ONCE,
     "metrics": METRICS,
@@ -293,14 +296,24 @@ PRELUDES = {
 # How many examples each guide has in each language.
 COUNTS = {
     "alerts": 0,
-    "algorithms": 7,
+    "algorithms": 0,
+    "limiters": 7,
+    "changing-policies": 0,
+    "limiter-internals": 0,
+    "fencing-tokens": 0,
+    "lock-failures": 0,
     "cli": 0,
     "cluster": 0,
     "denials": 0,
     "doctor": 0,
     "simulate": 0,
-    "locks": 6,
-    "stock": 7,
+    "locks": 4,
+    "semaphores": 2,
+    "lock-costs": 0,
+    "stock": 4,
+    "stock-baskets": 2,
+    "stock-ledger": 1,
+    "stock-failures": 0,
     "cache": 6,
     "once": 4,
     "metrics": 2,
@@ -310,11 +323,11 @@ COUNTS = {
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
     ("stock", 1): "sold\n",
-    ("stock", 2): "AAA\n",
-    ("stock", 3): "sold\n",
-    ("stock", 4): "600\nopen 599 0 1 1\n",
-    ("stock", 5): "ended 0\n",
-    ("stock", 6): "sold\nup to 4\n",
+    ("stock", 2): "600\nopen 599 0 1 1\n",
+    ("stock", 3): "ended 0\n",
+    ("stock-baskets", 0): "AAA\n",
+    ("stock-baskets", 1): "sold\n",
+    ("stock-ledger", 0): "sold\nup to 4\n",
     ("cache", 3): "Ada Bob\n",
     ("cache", 4): "Ada\n",
     ("once", 1): '{"order":981}\n',
@@ -325,8 +338,8 @@ _PRINTED = {
 }
 # Where one language prints something else.
 _OTHERWISE = {
-    ("algorithms", 0, "python"): "19 99999\n",
-    ("algorithms", 2, "python"): "7\n",
+    ("limiters", 0, "python"): "19 99999\n",
+    ("limiters", 2, "python"): "7\n",
     ("once", 1, "python"): "{'order': 981}\n",
 }
 

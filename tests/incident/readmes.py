@@ -106,6 +106,9 @@ for (let call = 0; call < 11; call += 1) await handle({ socket: { remoteAddress:
 _PRINTED = {
     "print(decision.allowed": r"True 9 0\.0\n",
     "print(lock.token": r"[1-9]\d+ True\n",
+    "print(answer.allowed": r"(True \d False\n){10}False 0 True\n",
+    "echo json_encode([$answer->allowed": r"(\[true,\d,false\]\n){10}\[false,0,true\]\n",
+    "console.log([answer.allowed": r"(true \d false\n){10}false 0 true\n",
 }
 
 

@@ -10,11 +10,12 @@ import re
 import shlex
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import figures
 import pytest
+import quotalock
 import readmes
 import tomllib
 from needs import ROOT
@@ -65,7 +66,10 @@ def test_each_block_is_in_a_language_that_is_checked() -> None:
     assert fences == 2 * len(BLOCKS)
     assert {language for _, _, language, _ in BLOCKS} == {*readmes.LANGUAGES, *readmes.CHECKED_OTHERWISE}
     # Each package shows all that it has in its own language, the others show it in all of them.
-    in_all = {"README.md", "docs/answering-429.md", "docs/migrating-locks.md", "docs/testing.md"}
+    in_all = {
+        "README.md",
+        *(f"docs/{page}.md" for page in ("answering-429", "migrating-locks", "quick-start", "testing")),
+    }
     shown = {name(document) for document, *_ in RUN_HERE}
     assert shown == in_all | {f"bindings-{language}/README.md" for language in ("node", "php", "python")}
     for document in in_all:
@@ -130,7 +134,7 @@ PICKS = {
     "test": "SUITE",
     "test-long": "SUITE",
     "bench": "ONLY",
-    "docs": "ONLY",
+    "figures": "ONLY",
     "soak": "ONLY",
 }
 
@@ -182,6 +186,46 @@ def test_each_code_has_its_part_and_each_message_is_one() -> None:
     assert len(cells) > 30
     said = {fragment.strip() for cell in cells for fragment in cell.split("...")}
     assert {fragment for fragment in said if fragment not in written} == set()
+
+
+def test_each_code_is_in_the_table_of_errors() -> None:
+    codes = re.findall(r'Code::\w+ => "(\w+)"', (ROOT / "wire/src/base/error.rs").read_text())
+    table = (ROOT / "docs/errors.md").read_text()
+    assert re.findall(r"^\| \[`(\w+)`\]", table, re.MULTILINE) == codes
+
+
+def test_each_setting_of_php_and_variable_of_the_environment_is_described() -> None:
+    page = (ROOT / "docs/configuration.md").read_text()
+    settings = set(re.findall(r'c"(ratelimit\.\w+)"', (ROOT / "bindings-php/src/ini.rs").read_text()))
+    assert settings == set(re.findall(r"^\| `(ratelimit\.\w+)`", page, re.MULTILINE))
+    sources = [path for crate in ("wire", "core", "cli") for path in sorted((ROOT / crate / "src").rglob("*.rs"))]
+    read = {name for path in sources for name in re.findall(r'"(QUOTALOCK_[A-Z_]+)"', path.read_text())}
+    # For the developers of Quotalock.
+    assert read - {"QUOTALOCK_RENEW"} == set(re.findall(r"^\| `(QUOTALOCK_\w+)`", page, re.MULTILINE))
+
+
+def test_the_headers_are_those_of_a_decision() -> None:
+    page = (ROOT / "docs/http-headers.md").read_text()
+    limiter = quotalock.Client("memory://").limiter("checkout", "10/minute;100/hour")
+    decision = [limiter.consume("user:42") for _ in range(11)][-1]
+    for name, value in decision.headers().items():
+        assert f"| `{name}` | `{value}` |" in page
+    problem: Mapping[str, object] = decision.problem()
+    for name in ("type", "title", "detail"):
+        assert f"| `{name}` | `{problem[name]}` |" in page
+    assert set(problem) == set(re.findall(r"^\| `([a-z-]+)` \|", page.split("## Body")[1], re.MULTILINE))
+
+
+def test_the_speeds_of_the_readme_are_those_of_the_benchmarks() -> None:
+    speed = (ROOT / "README.md").read_text().split("## Performance")[1].split("## ")[0]
+    rows = re.findall(r"\| ([\d,]+) \| [^|]*: ([\d,]+) \| \**([\d.]+)x", speed)
+    assert len(rows) == 3
+    measured = (ROOT / "docs/benchmarks.md").read_text()
+    for ours, theirs, times in rows:
+        assert f"| {ours} |" in re.sub(" +", " ", measured)
+        assert f"| {theirs} |" in re.sub(" +", " ", measured)
+        assert f"{int(ours.replace(',', '')) / int(theirs.replace(',', '')):.2f}" == times
+    assert any(float(times) < 1 for _, _, times in rows), "one of them is a row that Quotalock loses"
 
 
 @pytest.mark.parametrize("package", ["core", "bindings-*", "bindings-php/packages/*"])

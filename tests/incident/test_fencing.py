@@ -46,7 +46,7 @@ def test_a_late_write_is_refused_by_postgresql(example: str, server_url: str, po
 def test_the_guide_shows_the_same_guard(example: str) -> None:
     guard = "UPDATE stock SET price = :price, fence = :token WHERE id = :id AND fence < :token"
     assert guard in (ROOT / "examples" / example).read_text()
-    assert f"\n{guard};\n" in (ROOT / "docs/guide/locks.md").read_text()
+    assert f"\n{guard};\n" in (ROOT / "docs/guide/fencing-tokens.md").read_text()
 
 
 def run(example: str, url: str, database: str) -> str:

@@ -12,6 +12,7 @@ import guides
 import layout
 import plot_algorithms
 import pytest
+import railroad
 from needs import EXTENSION, ROOT
 
 PROGRAMS = {
@@ -28,15 +29,35 @@ EXAMPLES = [
 ]
 
 
-def test_the_picture_is_what_make_docs_draws() -> None:
-    assert plot_algorithms.PICTURE.read_text() == plot_algorithms.picture(), "run 'make docs'"
+def test_the_picture_is_what_make_figures_draws() -> None:
+    assert plot_algorithms.PICTURE.read_text() == plot_algorithms.picture(), "run 'make figures'"
+
+
+def test_the_grammar_is_what_make_figures_draws() -> None:
+    assert railroad.PICTURE.read_text() == railroad.picture(), "run 'make figures'"
+
+
+def test_the_page_of_policies_has_every_unit_and_algorithm() -> None:
+    page = (ROOT / "docs/policies.md").read_text()
+    source = (ROOT / "core/src/limiter/policy/grammar.rs").read_text()
+    units = re.findall(r'\("(\w+)", [\d_]+, &\[(.+?)\]\)', source)
+    assert len(units) == 6
+    for name, others in units:
+        spellings = ", ".join(f"`{word}`" for word in [name, *re.findall(r"\w+", others)])
+        assert f"| {spellings} |" in page
+    drawn = railroad.picture()
+    algorithms = re.findall(
+        r'name: "([a-z-]+)"', "".join(path.read_text() for path in (ROOT / "core/src/limiter/algorithm").glob("*.rs"))
+    )
+    assert len(algorithms) > 4
+    assert all(f">{name}</text>" in drawn for name in [*algorithms, *(name for name, _ in units)])
 
 
 @pytest.mark.parametrize("name", figures.BLOCKS)
-def test_the_tables_are_what_make_docs_measures(name: str) -> None:
+def test_the_tables_are_what_make_figures_measures(name: str) -> None:
     guide, block = figures.BLOCKS[name]
     text = guide.read_text()
-    assert layout.put(text, name, block()) == text, "run 'make docs'"
+    assert layout.put(text, name, block()) == text, "run 'make figures'"
 
 
 def test_each_guide_is_here() -> None:

@@ -35,7 +35,8 @@ class Shop:
         self.orders: list[Order] = []
         self.place: tuple[str | None, int] = (None, 0)
         self.crashes_at = ""
-        python = re.findall(r"^```python\n(.*?)^```$", figures.HERE.joinpath("stock.md").read_text(), re.M | re.S)
+        text = "".join(figures.HERE.joinpath(page).read_text() for page in ("stock.md", "stock-ledger.md"))
+        python = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
         self.names: dict[str, Any] = {"sale": self.sale, "order": None, "pay": None}
         self.names |= {name: getattr(self, name) for name in ("replay", "is_done", "keep", "mark_sold", "refund")}
         self.names |= {"place_of": lambda sale: self.place, "commit": self.commit}

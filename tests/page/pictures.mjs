@@ -1,5 +1,5 @@
 // Makes the pictures of docs/guide/serve.md: a shop at work, then the incident, in light, in dark and on a phone.
-// `make docs ONLY=pictures`; SHOP_SECONDS=5 makes them sooner, with less of a history. With `node --test`, which gives
+// `make figures ONLY=pictures`; SHOP_SECONDS=5 makes them sooner, with less of a history. With `node --test`, which gives
 // it a context to end with.
 
 import { test } from 'node:test'

@@ -130,7 +130,7 @@ fn no_window_admits_more_than_its_bound() {
     }
 }
 
-/// Whether two rules share a count (see docs/guide/algorithms.md).
+/// Whether two rules share a count (see docs/guide/changing-policies.md).
 fn share_a_count(one: &Rule, other: &Rule) -> bool {
     one.algorithm() == other.algorithm() && one.period() == other.period() && one.algorithm().name() != "token-bucket"
 }

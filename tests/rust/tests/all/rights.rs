@@ -47,7 +47,7 @@ fn most_scripts_need_little_more_than_get_set_and_del() {
 #[test]
 fn the_guides_of_stocks_and_caches_list_what_their_scripts_call() {
     for (file, family, more) in [
-        ("docs/guide/stock.md", "stock-", &["eval", "evalsha", "select"][..]),
+        ("docs/guide/stock-failures.md", "stock-", &["eval", "evalsha", "select"][..]),
         ("docs/guide/cache.md", "single-flight-", &["eval", "evalsha", "select", "subscribe"]),
     ] {
         let mut needed: BTreeSet<String> = more.iter().map(|command| (*command).to_owned()).collect();
@@ -62,7 +62,7 @@ fn the_guides_of_stocks_and_caches_list_what_their_scripts_call() {
 
 #[test]
 fn what_the_guide_lists_is_enough_for_locks() {
-    let given = listed("docs/guide/locks.md");
+    let given = listed("docs/guide/lock-failures.md");
     assert!(given.is_subset(&listed("SECURITY.md")), "{given:?}");
     let prefix = fresh_prefix("rights");
     let limited: Vec<String> = servers()
