@@ -15,7 +15,7 @@ use wire::base::endpoint::Endpoint;
 use wire::base::error::{Error, Result, shown};
 use wire::base::fork::ForkCell;
 use wire::base::url::redacted;
-use wire::call::operation::OnError;
+use wire::call::around::OnError;
 use wire::memory::stand_in::StandIn;
 use wire::metrics;
 use wire::reactor::partings;

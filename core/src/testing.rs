@@ -119,7 +119,7 @@ struct Put {
     value: Vec<u8>,
 }
 
-impl Operation for Put {
+impl Command for Put {
     fn feature(&self) -> Feature {
         Feature::Limiter
     }
@@ -148,7 +148,7 @@ impl Operation for Put {
         Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)? == 1))
     }
 }
@@ -167,7 +167,7 @@ struct Get {
     shown: String,
 }
 
-impl Operation for Get {
+impl Command for Get {
     fn feature(&self) -> Feature {
         Feature::Limiter
     }
@@ -186,7 +186,7 @@ impl Operation for Get {
         ReplyLimit::of(0, 512 << 20)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         match fields {
             [Reply::Int(-2), _] => Ok(Answer::new(None::<Stored>)),
             [Reply::Int(ttl), Reply::Bytes(value)] => {

@@ -24,7 +24,7 @@ def test_there_is_no_circle(copy: Path) -> None:
     ("file", "line", "edge"),
     [
         ("core/src/key.rs", "use crate::limiter::Limiter;", "key -> limiter"),
-        ("wire/src/call/operation.rs", "use crate::{session::{Session}, base::error};", "call::operation -> session"),
+        ("wire/src/call/command.rs", "use crate::{session::{Session}, base::error};", "call::command -> session"),
         (
             "wire/src/session/exchange.rs",
             "fn f() { crate::reactor::thread::hang_up(1) }",

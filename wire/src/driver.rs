@@ -192,6 +192,10 @@ impl<T: 'static> LoopLink<T> {
     /// Has the process' thread go on with it.
     fn enter(&mut self, tag: T, machine: Box<dyn Machine>) {
         let number = self.expect_or(tag, machine.give_up());
+        // A binding need not ask for them.
+        if self.waiting.len() >= 2 * self.expected.len() {
+            self.waiting.retain(|waiting| self.expected.contains_key(waiting));
+        }
         self.waiting.push(number);
         machine.enter(number, &self.sink());
     }

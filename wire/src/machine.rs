@@ -1,5 +1,6 @@
 //! Calls of several questions: a caller asks, waits for others if the answer says so, and asks again. A [`Machine`] says what is
-//! next and does no I/O; the drivers here, [`LoopLink`](crate::driver::LoopLink) and the process' thread do it.
+//! next and does no I/O; the driver on its caller's thread (`waiting.rs`), [`LoopLink`](crate::driver::LoopLink) and the process'
+//! thread do it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,11 +9,7 @@ use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::call::hint::AttemptId;
 use crate::call::sink::Sink;
-use crate::connection::deadline::sleep_until;
 use crate::connection::subscription::HintChannel;
-use crate::reactor::{completion, thread};
-use crate::redis::blocking;
-use crate::redis::hint_wait::HintWait;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
@@ -130,86 +127,6 @@ pub trait Machine: Send {
     fn on_wait_over(&mut self) -> Result<Answer> {
         Err(Error::new(Code::Internal, "a call that does not wait has waited"))
     }
-}
-
-/// Runs a machine on this thread alone, which listens and rests itself.
-pub(crate) fn run(mut machine: Box<dyn Machine>, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-    let mut wait = machine.place().map(HintWait::new);
-    if let Some(wait) = wait.as_mut().filter(|wait| wait.is_likely()) {
-        wait.listen_if_idle();
-        machine.listen_at(wait.ear());
-    }
-    match machine.start(Driver::Caller) {
-        Start::Ask(exchange) => {
-            let result = converse(&mut *machine, exchange, wait.as_mut(), interrupted);
-            machine.on_end(&result);
-            result
-        }
-        Start::Enter => wait_elsewhere(machine, interrupted),
-        Start::Block => machine.block(interrupted),
-        Start::Done(answer) => answer,
-    }
-}
-
-fn converse(
-    machine: &mut dyn Machine,
-    mut exchange: Exchange,
-    mut wait: Option<&mut HintWait>,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Answer> {
-    loop {
-        let next = machine.on_answer(blocking::run(exchange, interrupted));
-        let waited = match (next, wait.as_deref_mut()) {
-            (Next::Done(result), _) => return result,
-            (_, None) => return machine.on_wait_over(),
-            (Next::Listen, Some(wait)) => wait.listen(interrupted),
-            (Next::Rest(until), Some(wait)) => match wait.rest(until, interrupted) {
-                Ok(()) if wait.is_over() => return machine.on_wait_over(),
-                rested => rested,
-            },
-        };
-        if let Err(error) = waited {
-            match machine.outlasts(&error) {
-                // The server has answered, and only had no time to take a subscription.
-                None if error.may_pass() && wait.as_deref().is_some_and(HintWait::is_over) => {
-                    return machine.on_wait_over();
-                }
-                Some(until) => sleep_until(until, interrupted)?,
-                None => return machine.on_failure(error),
-            }
-        }
-        machine.listen_at(wait.as_deref().and_then(HintWait::ear));
-        exchange = match machine.ask() {
-            Some(exchange) => exchange,
-            None => return machine.on_wait_over(),
-        };
-    }
-}
-
-/// Runs a machine on this thread as long as it need not wait; then the process' thread waits for it.
-pub(crate) fn run_among_threads(
-    mut machine: Box<dyn Machine>,
-    interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Answer> {
-    match machine.start(Driver::Threads) {
-        Start::Ask(exchange) => match machine.on_answer(blocking::run(exchange, interrupted)) {
-            Next::Done(result) => {
-                machine.on_end(&result);
-                result
-            }
-            Next::Listen | Next::Rest(_) => wait_elsewhere(machine, interrupted),
-        },
-        Start::Enter => wait_elsewhere(machine, interrupted),
-        Start::Block => machine.block(interrupted),
-        Start::Done(answer) => answer,
-    }
-}
-
-/// Has the process' thread wait, and sleeps until it has.
-fn wait_elsewhere(machine: Box<dyn Machine>, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-    let give_up = machine.give_up();
-    let cancel = |sink: &Arc<dyn Sink>| give_up.map_or_else(|| thread::cancel(0, sink), |give_up| give_up());
-    completion::wait_for(|sink| machine.enter(0, sink), cancel, interrupted)
 }
 
 /// A call on a connection that many share: who waits for its answer, and what reads it if that is not its caller.

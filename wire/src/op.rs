@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use crate::base::error::Result;
 use crate::call::answer::{Answer, AnswerValue};
-use crate::call::operation::Operation;
-use crate::machine::{self, Machine};
+use crate::call::command::Command;
+use crate::machine::Machine;
 use crate::reactor::completion;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::call::Call;
 use crate::session::exchange::Exchange;
+use crate::waiting;
 
 /// A described call. Nothing happens until it is [`run`](Op::run), `.await`ed, or handed to a driver.
 #[must_use = "nothing happens until it is run or awaited"]
@@ -55,8 +56,8 @@ impl<T> OpKind<T> {
 
 impl<T: AnswerValue> Op<T> {
     /// A call of a session's server; `wait`: for how long it is made again while its answer says when that is worth it.
-    pub fn new(session: &Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Op<T> {
-        Op::from_call(Call::One(Exchange::new(session.clone(), operation, wait)))
+    pub fn new(session: &Arc<Session>, command: Box<dyn Command>, wait: Option<Duration>) -> Op<T> {
+        Op::from_call(Call::One(Exchange::new(session.clone(), command, wait)))
     }
 
     /// A call that blocks in its own way.
@@ -103,7 +104,7 @@ impl<T: AnswerValue> Op<T> {
         typed(match self.asked.into_call() {
             Call::One(exchange) => blocking::run(exchange, interrupted),
             Call::Several(task) => task(),
-            Call::Machine(machine) => machine::run(machine, interrupted),
+            Call::Machine(machine) => waiting::run(machine, interrupted),
         })
     }
 
@@ -114,7 +115,7 @@ impl<T: AnswerValue> Op<T> {
     /// As the method that described it says.
     pub fn run_among_threads(self, interrupted: &mut dyn FnMut() -> bool) -> Result<T> {
         match self.asked {
-            OpKind::Call(Call::Machine(machine), _) => typed(machine::run_among_threads(machine, interrupted)),
+            OpKind::Call(Call::Machine(machine), _) => typed(waiting::run_among_threads(machine, interrupted)),
             asked => Op { asked }.run_interruptibly(interrupted),
         }
     }

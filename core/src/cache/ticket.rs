@@ -150,7 +150,7 @@ struct ClosingTicket<T> {
     open: Arc<TicketState>,
 }
 
-impl<T: Operation> Operation for ClosingTicket<T> {
+impl<T: Command> Command for ClosingTicket<T> {
     fn feature(&self) -> Feature {
         self.call.feature()
     }
@@ -167,17 +167,23 @@ impl<T: Operation> Operation for ClosingTicket<T> {
         self.call.args(args);
     }
 
-    fn local_answer(&self) -> Option<Answer> {
-        self.call.local_answer()
-    }
-
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.call.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
         self.open.used.store(true, Ordering::Relaxed);
-        self.call.decode(fields, source)
+        self.call.decode(fields, heard)
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl<T: Command> Around for ClosingTicket<T> {
+    fn known(&self) -> Option<Answer> {
+        self.call.around().and_then(Around::known)
     }
 
     fn without_redis(&self, _error: &Error) -> Option<Answer> {

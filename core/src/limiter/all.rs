@@ -78,7 +78,7 @@ impl CombinedCall {
     }
 }
 
-impl Operation for CombinedCall {
+impl Command for CombinedCall {
     fn feature(&self) -> Feature {
         Feature::Limiter
     }
@@ -137,7 +137,8 @@ impl Operation for CombinedCall {
         Ok(reply)
     }
 
-    fn decode(&self, mut fields: &[Reply], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+        let (mut fields, source): (&[Reply], _) = (fields, heard.source);
         if self.memory.is_some() {
             if unsigned(fields, 0)? != self.print {
                 let message = "request_id was already used for other charges: use another id for another request";
@@ -158,7 +159,29 @@ impl Operation for CombinedCall {
         Ok(self.combined(decisions, source))
     }
 
-    fn tells(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+    fn has_written(&self, answer: &Answer) -> bool {
+        let Some(combined) = answer.get::<CombinedDecision>() else { return false };
+        let charged = |d: &Decision| d.allowed && !d.would_deny && d.cost > 0;
+        // A request that was seen before is only remembered.
+        self.memory.is_none() && combined.allowed && combined.decisions.iter().any(charged)
+    }
+
+    fn describe(&self) -> String {
+        let part = |part: &CombinedCharge| format!("\"{}\"", part.spec.shown_key(&part.key));
+        format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+
+    fn around_mut(&mut self) -> Option<&mut dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for CombinedCall {
+    fn teach(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
         // In front of what is remembered stands what it is about.
         let mut fields = Some(if self.memory.is_some() { fields.get(1..).unwrap_or_default() } else { fields });
         for CombinedCharge { spec, key, .. } in &self.parts {
@@ -170,19 +193,12 @@ impl Operation for CombinedCall {
         }
     }
 
-    fn about_to_send(&mut self, timeout: Duration) {
+    fn on_send(&mut self, timeout: Duration) {
         self.recalls.iter_mut().flatten().for_each(|recall| recall.mark(Frees::Nothing, timeout));
     }
 
-    fn answered(&self, _answer: &Answer) {
+    fn on_answer(&self, _answer: &Answer) {
         self.recalls.iter().flatten().for_each(|recall| recall.answered(false));
-    }
-
-    fn has_written(&self, answer: &Answer) -> bool {
-        let Some(combined) = answer.get::<CombinedDecision>() else { return false };
-        let charged = |d: &Decision| d.allowed && !d.would_deny && d.cost > 0;
-        // A request that was seen before is only remembered.
-        self.memory.is_none() && combined.allowed && combined.decisions.iter().any(charged)
     }
 
     fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
@@ -191,17 +207,13 @@ impl Operation for CombinedCall {
         Some(self.combined(decisions, source))
     }
 
-    fn on_end(&self, result: &Result<Answer>) {
-        self.decided(result);
+    fn finish(&self, result: Result<Answer>) -> Result<Answer> {
+        self.decided(&result);
+        result
     }
 
     fn may_run_locally(&self) -> bool {
         true
-    }
-
-    fn describe(&self) -> String {
-        let part = |part: &CombinedCharge| format!("\"{}\"", part.spec.shown_key(&part.key));
-        format!("consume_all of {}", self.parts.iter().map(part).collect::<Vec<_>>().join(", "))
     }
 }
 

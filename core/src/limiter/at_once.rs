@@ -11,7 +11,7 @@ use crate::limiter::denials;
 use crate::limiter::policy::Rule;
 use wire::base::error::{Error, Result};
 use wire::base::source::Source;
-use wire::call::operation::Operation;
+use wire::call::command::Command;
 use wire::memory::store::ValueAccess;
 use wire::op::{Op, Unsure};
 use wire::session::exchange::Exchange;
@@ -38,7 +38,7 @@ impl Unsure<Decision> for Ask {
     }
 
     fn exchange(&self) -> Exchange {
-        let call = self.limiter.operation(self.verb, &self.key, self.cost, None);
+        let call = self.limiter.command(self.verb, &self.key, self.cost, None);
         Exchange::new(self.limiter.client.session.clone(), Box::new(call), None)
     }
 }

@@ -112,12 +112,40 @@ impl LimiterCall {
         self.prefetch.as_ref().map_or(0, PrefetchCall::more)
     }
 
+    /// Reads the reply after its first two fields.
+    fn read(&self, fields: &[Reply], source: Source) -> Result<Answer> {
+        let last = || unsigned(fields, fields.len().wrapping_sub(1));
+        let expected = self.spec.field_count();
+        match self.verb {
+            _ if self.memory.is_some() => match described(fields, &[&self.spec], source)?.as_slice() {
+                [decision] => Ok(Answer::new(decision.clone())),
+                others => Err(odd_reply(format!("{} decisions about one key", others.len()))),
+            },
+            Verb::Reset | Verb::Settle { .. } => Ok(Answer::new(last()? == 1)),
+            Verb::UpTo if fields.len() == expected + 1 => {
+                let taken = last()?;
+                let mut decision = self.spec.decision(&fields[..expected], taken, source)?;
+                if !self.spec.enforce {
+                    // What is not enforced takes nothing away from the caller.
+                    (decision.cost, decision.would_deny) = (self.amount, taken < self.amount);
+                }
+                Ok(Answer::new(decision))
+            }
+            _ if fields.len() == expected && self.verb != Verb::UpTo => {
+                let mut decision = self.spec.decision(fields, self.cost(), source)?;
+                decision.with_held(self.more());
+                Ok(Answer::new(decision))
+            }
+            _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
+        }
+    }
+
     fn shown_key(&self) -> String {
         self.spec.shown_key(&self.key)
     }
 }
 
-impl Operation for LimiterCall {
+impl Command for LimiterCall {
     fn feature(&self) -> Feature {
         Feature::Limiter
     }
@@ -131,13 +159,6 @@ impl Operation for LimiterCall {
             _ => Effect::Once,
         };
         Frame::bare(self.spec.scripts.script(self.transition()), effect)
-    }
-
-    fn bundle(&self) -> Option<Bundle<'_>> {
-        let kind = (Arc::as_ptr(&self.spec).addr(), self.amount_asked());
-        let bundle =
-            || Bundle { script: self.spec.scripts.script(Transition::ConsumeMany), kind, stem: &self.spec.stem };
-        (matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none()).then(bundle)
     }
 
     fn key(&self, at: usize) -> Option<&[u8]> {
@@ -201,89 +222,10 @@ impl Operation for LimiterCall {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        let last = || unsigned(fields, fields.len().wrapping_sub(1));
-        let expected = self.spec.field_count();
-        match self.verb {
-            _ if self.memory.is_some() => match described(fields, &[&self.spec], source)?.as_slice() {
-                [decision] => Ok(Answer::new(decision.clone())),
-                others => Err(odd_reply(format!("{} decisions about one key", others.len()))),
-            },
-            Verb::Reset | Verb::Settle { .. } => Ok(Answer::new(last()? == 1)),
-            Verb::UpTo if fields.len() == expected + 1 => {
-                let taken = last()?;
-                let mut decision = self.spec.decision(&fields[..expected], taken, source)?;
-                if !self.spec.enforce {
-                    // What is not enforced takes nothing away from the caller.
-                    (decision.cost, decision.would_deny) = (self.amount, taken < self.amount);
-                }
-                Ok(Answer::new(decision))
-            }
-            _ if fields.len() == expected && self.verb != Verb::UpTo => {
-                let mut decision = self.spec.decision(fields, self.cost(), source)?;
-                decision.with_held(self.more());
-                Ok(Answer::new(decision))
-            }
-            _ => Err(odd_reply(format!("{} fields in place of {expected}", fields.len()))),
-        }
-    }
-
-    fn tells(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
-        let mut learn = |lesson: Lesson<'_>| learn(&self.key, lesson);
-        match (self.verb, &self.memory) {
-            (Verb::Reset, _) => learn(Lesson::Reset),
-            (_, None) => drop(self.spec.tells(fields, 3, false, learn)),
-            (_, Some(_)) => drop(self.spec.tells_described(fields, learn)),
-        }
-    }
-
-    fn local_answer(&self) -> Option<Answer> {
-        if let Some(spent) = self.begin() {
-            return Some(spent);
-        }
-        let recall = self.recall.as_ref().filter(|_| self.is_plain())?;
-        let denied = recall.denied(&self.spec, self.amount)?;
-        // Then nothing is asked for.
-        self.lost();
-        Some(Answer::new(denied))
-    }
-
-    fn about_to_send(&mut self, timeout: Duration) {
-        let frees = match self.verb {
-            Verb::Look => return,
-            Verb::Consume | Verb::Require | Verb::UpTo => Frees::Nothing,
-            Verb::Reserve { unsettled: Unsettled::Spent, .. } => Frees::Nothing,
-            Verb::Reserve { unsettled: Unsettled::Returned, length, .. } => Frees::Later(length),
-            Verb::Refund | Verb::Block | Verb::Settle { .. } | Verb::Reset => Frees::Now,
-        };
-        self.recall.iter_mut().for_each(|recall| recall.mark(frees, timeout));
-    }
-
-    fn answered(&self, answer: &Answer) {
-        let Some(recall) = &self.recall else { return };
-        let decision = answer.get::<Decision>();
-        let holds = matches!(self.verb, Verb::Reserve { unsettled: Unsettled::Returned, .. });
-        recall.answered(holds && decision.is_some_and(|decision| decision.allowed));
-        // What is taken for others may have been too much, and the cost alone not.
-        let is_of_its_cost = self.is_plain() && self.more() == 0;
-        if let Some(decision) = decision.filter(|decision| is_of_its_cost && !decision.allowed) {
-            recall.remember(decision);
-        }
-    }
-
-    fn decode_taking(&self, fields: &mut [Reply], source: Source) -> Result<Answer> {
-        let answer = self.decode(fields, source)?;
-        self.took(&answer, source);
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+        let answer = self.read(fields, heard.source)?;
+        self.took(&answer, heard.source);
         Ok(answer)
-    }
-
-    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
-        Ok(if self.asks_again(&answer) { None } else { Some(answer) })
-    }
-
-    fn without_redis(&self, _error: &Error) -> Option<Answer> {
-        self.lost();
-        None
     }
 
     fn has_written(&self, answer: &Answer) -> bool {
@@ -298,6 +240,79 @@ impl Operation for LimiterCall {
             Verb::Reset | Verb::Settle { .. } => answer.get() == Some(&true),
             Verb::Look | Verb::Refund => false,
         }
+    }
+
+    fn describe(&self) -> String {
+        format!("{} of \"{}\" by limiter \"{}\"", self.verb.name(), self.shown_key(), shown(self.spec.name.as_bytes()))
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+
+    fn around_mut(&mut self) -> Option<&mut dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for LimiterCall {
+    fn bundle(&self) -> Option<Bundle<'_>> {
+        let kind = (Arc::as_ptr(&self.spec).addr(), self.amount_asked());
+        let bundle =
+            || Bundle { script: self.spec.scripts.script(Transition::ConsumeMany), kind, stem: &self.spec.stem };
+        (matches!(self.verb, Verb::Consume | Verb::Require) && self.memory.is_none()).then(bundle)
+    }
+
+    fn teach(&self, fields: &[Reply], learn: &mut dyn FnMut(&[u8], Lesson<'_>)) {
+        let mut learn = |lesson: Lesson<'_>| learn(&self.key, lesson);
+        match (self.verb, &self.memory) {
+            (Verb::Reset, _) => learn(Lesson::Reset),
+            (_, None) => drop(self.spec.tells(fields, 3, false, learn)),
+            (_, Some(_)) => drop(self.spec.tells_described(fields, learn)),
+        }
+    }
+
+    fn known(&self) -> Option<Answer> {
+        if let Some(spent) = self.begin() {
+            return Some(spent);
+        }
+        let recall = self.recall.as_ref().filter(|_| self.is_plain())?;
+        let denied = recall.denied(&self.spec, self.amount)?;
+        // Then nothing is asked for.
+        self.lost();
+        Some(Answer::new(denied))
+    }
+
+    fn on_send(&mut self, timeout: Duration) {
+        let frees = match self.verb {
+            Verb::Look => return,
+            Verb::Consume | Verb::Require | Verb::UpTo => Frees::Nothing,
+            Verb::Reserve { unsettled: Unsettled::Spent, .. } => Frees::Nothing,
+            Verb::Reserve { unsettled: Unsettled::Returned, length, .. } => Frees::Later(length),
+            Verb::Refund | Verb::Block | Verb::Settle { .. } | Verb::Reset => Frees::Now,
+        };
+        self.recall.iter_mut().for_each(|recall| recall.mark(frees, timeout));
+    }
+
+    fn on_answer(&self, answer: &Answer) {
+        let Some(recall) = &self.recall else { return };
+        let decision = answer.get::<Decision>();
+        let holds = matches!(self.verb, Verb::Reserve { unsettled: Unsettled::Returned, .. });
+        recall.answered(holds && decision.is_some_and(|decision| decision.allowed));
+        // What is taken for others may have been too much, and the cost alone not.
+        let is_of_its_cost = self.is_plain() && self.more() == 0;
+        if let Some(decision) = decision.filter(|decision| is_of_its_cost && !decision.allowed) {
+            recall.remember(decision);
+        }
+    }
+
+    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
+        Ok(if self.asks_again(&answer) { None } else { Some(answer) })
+    }
+
+    fn without_redis(&self, _error: &Error) -> Option<Answer> {
+        self.lost();
+        None
     }
 
     fn fallback(&self, source: Source, retry_after: u64) -> Option<Answer> {
@@ -320,7 +335,9 @@ impl Operation for LimiterCall {
         answer.get::<Decision>().filter(|decision| !decision.allowed)?.retry_after
     }
 
-    fn finish(&self, answer: Answer) -> Result<Answer> {
+    fn finish(&self, result: Result<Answer>) -> Result<Answer> {
+        self.decided(&result);
+        let answer = result?;
         match answer.get::<Decision>() {
             Some(decision) if self.verb == Verb::Require && !decision.allowed => {
                 Err(self.spec.limited(&self.key, decision))
@@ -329,15 +346,7 @@ impl Operation for LimiterCall {
         }
     }
 
-    fn on_end(&self, result: &Result<Answer>) {
-        self.decided(result);
-    }
-
     fn may_run_locally(&self) -> bool {
         !matches!(self.verb, Verb::Block | Verb::Reset | Verb::Settle { .. })
-    }
-
-    fn describe(&self) -> String {
-        format!("{} of \"{}\" by limiter \"{}\"", self.verb.name(), self.shown_key(), shown(self.spec.name.as_bytes()))
     }
 }

@@ -342,11 +342,11 @@ impl Limiter {
     ) -> Result<Op<T>> {
         let memory = request_id.map(|id| self.memory(key, verb.name(), id)).transpose()?;
         key::check_key(key)?;
-        Ok(Op::new(&self.client.session, Box::new(self.operation(verb, key, amount, memory)), wait))
+        Ok(Op::new(&self.client.session, Box::new(self.command(verb, key, amount, memory)), wait))
     }
 
     /// What a call about this key, which was checked, asks.
-    fn operation(&self, verb: Verb, key: &[u8], amount: u64, memory: Option<RequestMemory>) -> LimiterCall {
+    fn command(&self, verb: Verb, key: &[u8], amount: u64, memory: Option<RequestMemory>) -> LimiterCall {
         let (recall, redis_key) = (self.recall(key), key::complete(&self.spec.stem, key));
         let is_prefetched = match verb {
             Verb::Consume | Verb::Require => memory.is_none() && self.spec.prefetches(amount),

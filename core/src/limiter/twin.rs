@@ -3,7 +3,7 @@
 use super::holds::{ID_SIZE, ReservedAmount, SettlementChange, Unsettled, all_rules};
 use super::state::KeyState;
 use crate::limiter::policy::Policy;
-use wire::call::operation::int;
+use wire::call::command::int;
 use wire::call::resp::Reply;
 use wire::call::space::Space;
 

@@ -1,6 +1,7 @@
 //! Acquiring and releasing as machines: what is asked first, who waits, and what is left behind where nobody wants the answer.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::attempt::{Attempt, taken_back};
 use super::held::HeldLock;
@@ -9,7 +10,9 @@ use wire::base::error::{Code, Error, Result};
 use wire::call::answer::Answer;
 use wire::call::sink::Sink;
 use wire::connection::subscription::HintChannel;
+use wire::driver;
 use wire::machine::{Driver, GiveUp, Machine, Next, Start, WaitPlace};
+use wire::op::Op;
 use wire::reactor::CLEAN_UP;
 use wire::session::exchange::Exchange;
 
@@ -130,7 +133,7 @@ impl Machine for Acquisition {
         self.attempt.as_mut().map(Attempt::exchange)
     }
 
-    fn outlasts(&mut self, error: &Error) -> Option<std::time::Instant> {
+    fn outlasts(&mut self, error: &Error) -> Option<Instant> {
         self.attempt.as_mut()?.outlasts(error)
     }
 
@@ -241,7 +244,26 @@ impl Drop for Release {
     fn drop(&mut self) {
         // A process with a thread of ours releases in the background what could not be released; another leaves it to its end.
         if matches!(self.driver, Some(Driver::Threads | Driver::Loop)) {
-            self.held.take().into_iter().for_each(messages::give_back);
+            self.held.take().into_iter().for_each(give_back);
         }
     }
+}
+
+/// Takes answers that are of no interest.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
+}
+
+/// Releases in the background what nobody holds any more.
+pub(super) fn give_back(held: Arc<HeldLock>) {
+    if held.is_foreign() {
+        return;
+    }
+    held.give_up();
+    // As any release: whoever waits for it here must not rest on.
+    let nobody: Arc<dyn Sink> = Arc::new(Nobody);
+    let release: Op<Answer> = Op::machine(Box::new(Release::orphaned(held)));
+    driver::submit(vec![(0, release)], &nobody);
 }

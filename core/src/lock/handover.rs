@@ -7,7 +7,7 @@ use super::held::HeldLock;
 use super::options::check_ttl;
 use super::passed::Passed;
 use super::spec::LockSpec;
-use super::{Inner, Lock, LockOptions, messages};
+use super::{Inner, Lock, LockOptions, acquisition, messages};
 use crate::client::Client;
 use crate::lock::lease_table::Adopt;
 use wire::base::error::{Code, Error, Result, shown};
@@ -153,12 +153,12 @@ impl AdoptCall {
             messages::keep_if_renewed(&held);
             return true;
         }
-        messages::give_back(held);
+        acquisition::give_back(held);
         false
     }
 }
 
-impl Operation for AdoptCall {
+impl Command for AdoptCall {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -175,12 +175,19 @@ impl Operation for AdoptCall {
         self.adopt.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        let token: Option<u64> = self.adopt.decode(fields, source)?.take()?;
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+        let token: Option<u64> = self.adopt.decode(fields, heard)?.take()?;
         Ok(Answer::new(token.is_some_and(|token| self.take_over(token))))
     }
 
-    fn finish(&self, answer: Answer) -> Result<Answer> {
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for AdoptCall {
+    fn finish(&self, result: Result<Answer>) -> Result<Answer> {
+        let answer = result?;
         if answer.get() == Some(&true) {
             return Ok(answer);
         }

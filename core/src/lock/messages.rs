@@ -3,24 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::acquisition::Release;
 use super::attempt::Attempt;
 use super::held::HeldLock;
 use super::queue::LockQueue;
 use super::spec::LockSpec;
-use wire::base::error::Result;
-use wire::call::answer::Answer;
 use wire::call::sink::Sink;
-use wire::driver;
-use wire::op::Op;
 use wire::reactor::thread;
-
-/// Takes answers that are of no interest.
-struct Nobody;
-
-impl Sink for Nobody {
-    fn complete(&self, _answers: Vec<(u64, Result<Answer>)>) {}
-}
 
 /// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.
 pub(super) fn acquire(mut attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
@@ -72,18 +60,6 @@ pub(super) fn freed(spec: &Arc<LockSpec>) {
             locks.on_freed(&keys);
         }
     });
-}
-
-/// Releases in the background what nobody holds any more.
-pub(super) fn give_back(held: Arc<HeldLock>) {
-    if held.is_foreign() {
-        return;
-    }
-    held.give_up();
-    // As any release: whoever waits for it here must not rest on.
-    let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-    let release: Op<Answer> = Op::machine(Box::new(Release::orphaned(held)));
-    driver::submit(vec![(0, release)], &nobody);
 }
 
 /// Takes back in the background what an attempt may have left.

@@ -169,7 +169,7 @@ impl Lock {
         // Asked with nothing locked: who listens for a loss is told here, and may ask the handle.
         let held = self.held_now().filter(|held| held.spec.options.renew && held.is_held())?;
         self.inner.handle().held = None;
-        messages::give_back(held);
+        acquisition::give_back(held);
         Some(self.unkept())
     }
 
@@ -353,7 +353,7 @@ impl Inner {
             messages::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
-            messages::give_back(held);
+            acquisition::give_back(held);
         }
     }
 
@@ -395,7 +395,7 @@ impl Drop for Inner {
             && let Some(handle) = self.handle.get()
             && let Some(held) = handle.lock().unwrap_or_else(PoisonError::into_inner).held.take()
         {
-            messages::give_back(held);
+            acquisition::give_back(held);
         }
     }
 }

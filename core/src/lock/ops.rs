@@ -37,7 +37,7 @@ impl ExtendCall {
     }
 }
 
-impl Operation for ExtendCall {
+impl Command for ExtendCall {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -50,22 +50,28 @@ impl Operation for ExtendCall {
         self.extend.args(args);
     }
 
-    fn local_answer(&self) -> Option<Answer> {
-        // What was lost meanwhile stays lost: its holder may have been told.
-        let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
-        (!is_held).then_some(Answer::new(false))
-    }
-
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         self.extend.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        let answer = self.extend.decode(fields, source)?;
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+        let answer = self.extend.decode(fields, heard)?;
         let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
         held.extended(self.sent, self.extend.ttl, *done);
         // The answer may have come when the lease was over.
         Ok(Answer::new(*done && held.is_held()))
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for ExtendCall {
+    fn known(&self) -> Option<Answer> {
+        // What was lost meanwhile stays lost: its holder may have been told.
+        let is_held = self.held.as_ref().is_some_and(|held| held.is_held());
+        (!is_held).then_some(Answer::new(false))
     }
 }
 
@@ -75,7 +81,7 @@ pub(super) struct ForceReleaseCall {
     pub release: ForceRelease,
 }
 
-impl Operation for ForceReleaseCall {
+impl Command for ForceReleaseCall {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -92,8 +98,8 @@ impl Operation for ForceReleaseCall {
         self.release.twin(space, now)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
         messages::freed(&self.spec);
-        self.release.decode(fields, source)
+        self.release.decode(fields, heard)
     }
 }

@@ -11,8 +11,8 @@ use super::held::HeldLock;
 use super::renewals::{Due, Renewals};
 use wire::base::error::Result;
 use wire::call::answer::Answer;
+use wire::call::command::Command;
 use wire::call::hint::AttemptId;
-use wire::call::operation::Operation;
 use wire::call::sink::Tag;
 use wire::connection::subscription::HintChannel;
 use wire::machine::Next;
@@ -174,14 +174,14 @@ impl LockQueue {
         });
         let spec = held.spec.clone();
         let passing = Passing { held, was_held, tag };
-        let (operation, question): (Box<dyn Operation>, _) = match next {
+        let (command, question): (Box<dyn Command>, _) = match next {
             Some(next) => {
                 let id = next.id;
                 (Box::new(next), Question::PassOn(names, id, passing))
             }
             None => (Box::new(spec.release(passing.held.id, 0)), Question::Release(passing)),
         };
-        self.work(Work::Call(Exchange::new(spec.session.clone(), operation, None)), question);
+        self.work(Work::Call(Exchange::new(spec.session.clone(), command, None)), question);
     }
 
     /// Renews it from now on, and tells its loss.

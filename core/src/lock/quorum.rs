@@ -253,10 +253,10 @@ fn at_each(
 }
 
 /// A call of one server, which has a twentieth of the ttl to answer it, unless it is `over` before.
-fn call(node: &LockSpec, operation: Box<dyn Operation>, over: &AtomicBool) -> Result<Answer> {
+fn call(node: &LockSpec, command: Box<dyn Command>, over: &AtomicBool) -> Result<Answer> {
     let within = Duration::from_micros(node.options.ttl / 20).max(LEAST);
-    let parting = operation.gives_back();
-    let exchange = Exchange::new(node.session.clone(), operation, None).within(within);
+    let parting = command.gives_back();
+    let exchange = Exchange::new(node.session.clone(), command, None).within(within);
     let exchange = if parting { exchange.parting() } else { exchange };
     blocking::run(exchange, &mut || over.load(Ordering::Relaxed))
 }
@@ -284,7 +284,7 @@ pub(crate) fn scripts() -> Vec<(String, String)> {
     vec![AGE.listed()]
 }
 
-impl Operation for Age {
+impl Command for Age {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -303,7 +303,7 @@ impl Operation for Age {
         Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(0), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
         Ok(Answer::new(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::options::{LockOptions, MAX_LOCK_NAMES, MAX_PERMITS};
 use crate::client::Client;
 use crate::key;
-use crate::lock::lease_table::{Acquire, AttemptId, Channel, ExtendLease, ForceRelease, QueueMode, Release, Who};
+use crate::lock::lease_table::{
+    Acquire, AttemptId, Channel, ExtendLease, ForceRelease, Grant, QueueMode, Release, Who,
+};
 use wire::base::clock::boot_micros;
 use wire::base::error::{Code, Error, Result, shown, span, within};
 use wire::session::Session;
@@ -152,7 +154,8 @@ impl LockSpec {
         let patience = Duration::from_micros(self.options.ack_timeout);
         // The options were checked: it is no more than this.
         let replicas = self.options.replicas_ack.try_into().unwrap_or(u32::MAX);
-        Exchange::new(self.session.clone(), Box::new(question), None).acked_by(replicas, patience)
+        Exchange::new(self.session.clone(), Box::new(question), None)
+            .acked_by(replicas, patience, |answer| answer.get().is_some_and(Grant::is_granted))
     }
 
     /// The question of one who does not wait, under an attempt's id.

@@ -30,7 +30,7 @@ impl Append {
     }
 }
 
-impl Operation for Append {
+impl Command for Append {
     fn feature(&self) -> Feature {
         Feature::Report
     }

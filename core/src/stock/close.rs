@@ -14,7 +14,7 @@ pub(super) struct Close {
     pub id: Id,
 }
 
-impl Operation for Close {
+impl Command for Close {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -50,7 +50,7 @@ impl Operation for Close {
         Ok(vec![int(1), int(now), int(closed.into())])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(format!("{} is not open: there is nothing to close", self.target.shown))),

@@ -14,7 +14,7 @@ pub(super) struct ExtendHolds {
     pub hold: u64,
 }
 
-impl Operation for ExtendHolds {
+impl Command for ExtendHolds {
     fn feature(&self) -> Feature {
         Feature::Stock
     }

@@ -89,7 +89,7 @@ fn unpacked(mut packed: &[u8]) -> Vec<Vec<u8>> {
     prizes
 }
 
-impl Operation for ReadLedger {
+impl Command for ReadLedger {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -134,7 +134,7 @@ impl Operation for ReadLedger {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         Ok(Answer::new(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<Vec<LedgerEntry>>>()?))
     }
 }

@@ -59,7 +59,7 @@ fn digest(prizes: &[Vec<u8>]) -> [u8; 20] {
     sha.digest().bytes()
 }
 
-impl Operation for OpenSale {
+impl Command for OpenSale {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -108,7 +108,7 @@ impl Operation for OpenSale {
         Ok(reply(1, &opened, true))
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(self.conflict(fields)?)),

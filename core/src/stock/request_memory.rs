@@ -1,7 +1,7 @@
 //! What is remembered of a request that did something: twin of `{recall,remember}.lua`.
 
 use wire::base::error::{Result, wrong_type};
-use wire::call::operation::int;
+use wire::call::command::int;
 use wire::call::resp::Reply;
 use wire::call::space::Space;
 

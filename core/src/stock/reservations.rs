@@ -66,7 +66,7 @@ pub(super) struct Reservations {
     pub count: u64,
 }
 
-impl Operation for Reservations {
+impl Command for Reservations {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -114,7 +114,7 @@ impl Operation for Reservations {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let mut reservations = Vec::new();
         let mut rest = fields.get(1..).unwrap_or_default();
         while !rest.is_empty() {

@@ -16,7 +16,7 @@ pub(super) struct Restock {
     pub memory: StockRequestMemory,
 }
 
-impl Operation for Restock {
+impl Command for Restock {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -64,7 +64,7 @@ impl Operation for Restock {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let (stock, quantity) = (&self.target.shown, unsigned(fields, 1)?);
         match unsigned(fields, 0)? {
             1 => Ok(Answer::new(quantity)),

@@ -52,7 +52,7 @@ impl Settle {
     }
 }
 
-impl Operation for Settle {
+impl Command for Settle {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -115,7 +115,7 @@ impl Operation for Settle {
         Ok(vec![int(1), int(now), int(all.into())])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         if unsigned(fields, 0)? == 2 {
             let most = MAX_PRIZES_MOVED;
             return Err(refused(format!("{} is of more than {most} prizes: settle fewer at once", self.describe())));

@@ -55,7 +55,7 @@ pub(super) struct Status {
     pub target: Arc<SaleTarget>,
 }
 
-impl Operation for Status {
+impl Command for Status {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -82,7 +82,7 @@ impl Operation for Status {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let phase = match unsigned(fields, 0)? {
             0 => StockPhase::NotOpen,
             1 => StockPhase::Open,

@@ -183,7 +183,7 @@ impl Take {
     }
 }
 
-impl Operation for Take {
+impl Command for Take {
     fn feature(&self) -> Feature {
         Feature::Stock
     }
@@ -277,7 +277,7 @@ impl Operation for Take {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let outcome = TakeOutcome::of_reply(unsigned(fields, 0)?)?;
         let refused = (unsigned(fields, 1)? as usize).checked_sub(1);
         let mut members = Vec::new();
@@ -326,7 +326,23 @@ impl Operation for Take {
         })
     }
 
-    fn on_end(&self, result: &Result<Answer>) {
+    fn has_written(&self, answer: &Answer) -> bool {
+        let one = answer.get::<Taken>().is_some_and(|taken| taken.reservation.is_some());
+        one || answer.get::<TakenAll>().is_some_and(|taken| !taken.reservations.is_empty())
+    }
+
+    fn describe(&self) -> String {
+        let names: Vec<&str> = self.items.iter().map(|item| item.target.shown.as_str()).collect();
+        format!("{} from {}", self.verb, names.join(", "))
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Take {
+    fn finish(&self, result: Result<Answer>) -> Result<Answer> {
         let decided = result.as_ref().map(|answer| match (answer.get::<Taken>(), answer.get::<TakenAll>()) {
             (Some(taken), _) => Some((taken.outcome, None)),
             (_, Some(taken)) => Some((taken.outcome, taken.refused)),
@@ -344,16 +360,7 @@ impl Operation for Take {
                 Err(_) => counters.count_error(),
             }
         }
-    }
-
-    fn has_written(&self, answer: &Answer) -> bool {
-        let one = answer.get::<Taken>().is_some_and(|taken| taken.reservation.is_some());
-        one || answer.get::<TakenAll>().is_some_and(|taken| !taken.reservations.is_empty())
-    }
-
-    fn describe(&self) -> String {
-        let names: Vec<&str> = self.items.iter().map(|item| item.target.shown.as_str()).collect();
-        format!("{} from {}", self.verb, names.join(", "))
+        result
     }
 }
 

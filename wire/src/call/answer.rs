@@ -1,4 +1,4 @@
-//! What an operation answers, as the layers between a feature and its caller carry it: without knowing its kind.
+//! What a command answers, as the layers between a feature and its caller carry it: without knowing its kind.
 
 use std::any::Any;
 use std::fmt;

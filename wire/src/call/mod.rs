@@ -2,11 +2,12 @@
 
 pub mod answer;
 pub mod args;
+pub mod around;
 pub mod breaker;
+pub mod command;
 pub mod hint;
 pub mod known;
 pub mod lua;
-pub mod operation;
 pub mod refusal;
 pub mod refusal_breaker;
 pub mod resp;
@@ -14,11 +15,12 @@ pub mod script;
 pub mod sink;
 pub mod space;
 
-/// What the definition of an operation names, for one import.
+/// What the definition of a command names, for one import.
 pub mod prelude {
     pub use super::answer::Answer;
     pub use super::args::Args;
-    pub use super::operation::{Bundle, Effect, Frame, Operation, bytes, flag, int, odd_reply, unsigned};
+    pub use super::around::{Around, Bundle};
+    pub use super::command::{Command, Effect, Frame, Heard, bytes, flag, int, odd_reply, unsigned};
     pub use super::resp::{Reply, ReplyLimit};
     pub use super::script::Script;
     pub use super::space::Space;

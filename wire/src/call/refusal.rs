@@ -1,7 +1,7 @@
 //! What an error reply means: whether the script ran, and what a person should do about it.
 
 use crate::base::error::{Code, Error, shown, wrong_type};
-use crate::call::operation::Operation;
+use crate::call::command::Command;
 use crate::call::refusal_breaker::Scope;
 use crate::call::script::Script;
 
@@ -64,26 +64,26 @@ const DEMOTED: [&str; 2] = ["READONLY", "MASTERDOWN"];
 /// What an ACL refuses to a command inside a script: until Redis 7.0, and since then.
 const IN_A_SCRIPT: [&str; 2] = ["The user executing the script can't", "ACL failure in script"];
 
-/// Reads an error reply to an operation's script. Redis before 7 wraps the errors of inner commands, so a code counts
+/// Reads an error reply to a command's script. Redis before 7 wraps the errors of inner commands, so a code counts
 /// wherever it stands; the codes, not the sentences behind them, are the same in Redis and Valkey.
-pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> ErrorReply {
+pub(crate) fn read(text: &str, command: &dyn Command, server: &str) -> ErrorReply {
     let code = text.split(' ').next().unwrap_or_default();
     let inner = |wanted: &str| code == wanted || (code == "ERR" && text.contains(wanted));
     if code == "NOSCRIPT" {
         return ErrorReply::NoScript;
     }
     if inner("WRONGTYPE") {
-        let keys: Vec<&[u8]> = (0..).map_while(|at| operation.key(at)).collect();
+        let keys: Vec<&[u8]> = (0..).map_while(|at| command.key(at)).collect();
         return ErrorReply::Final(wrong_type(&keys));
     }
     if inner("CROSSSLOT") {
-        return ErrorReply::Final(cross_slot(operation, server));
+        return ErrorReply::Final(cross_slot(command, server));
     }
     if let Some(error) = login(text, server, "the url") {
         return ErrorReply::Final(error);
     }
     if code == "NOPERM" || IN_A_SCRIPT.into_iter().any(|start| text.contains(start)) {
-        return ErrorReply::Final(not_permitted(text, Some(operation.script()), server));
+        return ErrorReply::Final(not_permitted(text, Some(command.script()), server));
     }
     if is_unknown_command(text) {
         let message = format!(
@@ -96,7 +96,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Error
         let message = format!(
             "{server} is full (maxmemory reached, nothing may be evicted), so {} was not done: raise maxmemory, or give \
              limits and locks a Redis of their own",
-            operation.describe()
+            command.describe()
         );
         return ErrorReply::Final(Error::new(Code::Unavailable, message).lasting());
     }
@@ -106,7 +106,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Error
     if matches!(code, "MOVED" | "ASK") {
         let message = format!(
             "{server} sent {} on with a redirection that is none (\"{}\"): is there a proxy in between?",
-            operation.describe(),
+            command.describe(),
             shown(text.as_bytes())
         );
         return ErrorReply::Final(Error::new(Code::Unavailable, message));
@@ -129,7 +129,7 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Error
         let message = format!(
             "{server} has some of the keys of {} and not the others, while their slot moves to another server (TRYAGAIN): wait; if \
              it goes on, the move was broken off: end it with redis-cli --cluster fix {server}",
-            operation.describe()
+            command.describe()
         );
         return ErrorReply::Later(Error::new(Code::Unavailable, message), scope);
     }
@@ -144,18 +144,18 @@ pub(crate) fn read(text: &str, operation: &dyn Operation, server: &str) -> Error
     }
     let message = format!(
         "{server} refused {} with \"{}\": this is a fault of Quotalock or of a proxy in between",
-        operation.describe(),
+        command.describe(),
         shown(text.as_bytes())
     );
     ErrorReply::Final(Error::new(Code::Internal, message))
 }
 
 /// The error for keys that one server of a cluster cannot decide about.
-pub(crate) fn cross_slot(operation: &dyn Operation, server: &str) -> Error {
+pub(crate) fn cross_slot(command: &dyn Command, server: &str) -> Error {
     let message = format!(
         "{} uses keys in different slots of the cluster at {server}, which cannot decide them together: give their \
          limiters or stocks one scope, and use locks and cache keys one by one",
-        operation.describe()
+        command.describe()
     );
     Error::new(Code::CrossSlot, message)
 }

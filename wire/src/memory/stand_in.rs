@@ -6,8 +6,8 @@
 
 use crate::base::error::Result;
 use crate::base::fork::ForkCell;
+use crate::call::command::Command;
 use crate::call::known::Lesson;
-use crate::call::operation::Operation;
 use crate::call::resp::Reply;
 use crate::memory::store::{Bound, MemoryStore};
 
@@ -35,10 +35,10 @@ impl StandIn {
         StandIn { server: digest.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)) }
     }
 
-    /// Runs an operation's twin, in place of its script; none if a key has counted more than there is room for. The second time is
+    /// Runs a command's twin, in place of its script; none if a key has counted more than there is room for. The second time is
     /// that of a clock that never goes back.
-    pub(crate) fn run(self, operation: &dyn Operation, time: Option<u64>, steady: u64) -> Result<Option<Vec<Reply>>> {
-        table().run_for(self.server, operation, time, steady)
+    pub(crate) fn run(self, command: &dyn Command, time: Option<u64>, steady: u64) -> Result<Option<Vec<Reply>>> {
+        table().run_for(self.server, command, time, steady)
     }
 
     /// Notes what Redis said of a key at this time of a clock that never goes back.

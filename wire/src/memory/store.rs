@@ -10,8 +10,8 @@ use hashbrown::HashTable;
 use crate::base::clock::wall_micros;
 use crate::base::error::{Result, wrong_type};
 use crate::base::hash;
+use crate::call::command::Command;
 use crate::call::known::{KnownUsage, Lesson};
-use crate::call::operation::Operation;
 use crate::call::resp::Reply;
 use crate::call::space::{Object, Planted, Space};
 
@@ -186,11 +186,11 @@ impl Secrets {
 }
 
 impl MemoryStore {
-    /// Runs an operation's twin at the given time, or at the wall clock's. It holds the parts of its keys and no others.
-    pub fn run(&self, operation: &dyn Operation, time: Option<u64>) -> Result<Vec<Reply>> {
-        let mut view = StoreView::of(self, 0, (0..).map_while(|at| operation.key(at)), grace(time), 0);
+    /// Runs a command's twin at the given time, or at the wall clock's. It holds the parts of its keys and no others.
+    pub fn run(&self, command: &dyn Command, time: Option<u64>) -> Result<Vec<Reply>> {
+        let mut view = StoreView::of(self, 0, (0..).map_while(|at| command.key(at)), grace(time), 0);
         let now = time.unwrap_or(view.now.wall);
-        operation.twin(&mut view, now)
+        command.twin(&mut view, now)
     }
 
     /// Decides about one key: by `quick`, given its value and the time; if that takes more than the value, by `slow`, given
@@ -303,11 +303,11 @@ impl MemoryStore {
     pub fn run_for(
         &self,
         owner: u64,
-        operation: &dyn Operation,
+        command: &dyn Command,
         time: Option<u64>,
         steady: u64,
     ) -> Result<Option<Vec<Reply>>> {
-        let keys = || (0..).map_while(|at| operation.key(at));
+        let keys = || (0..).map_while(|at| command.key(at));
         let mut view = StoreView::of(self, owner, keys(), grace(time), steady);
         let most = self.bound.map_or(usize::MAX, |bound| bound.value);
         for key in keys() {
@@ -316,7 +316,7 @@ impl MemoryStore {
             }
         }
         let now = time.unwrap_or(view.now.wall);
-        let reply = operation.twin(&mut view, now);
+        let reply = command.twin(&mut view, now);
         keys().for_each(|key| view.account(key));
         reply.map(Some)
     }
@@ -431,7 +431,7 @@ impl<'a> StoreView<'a> {
     fn entry(&self, key: &[u8]) -> Option<&StoreEntry> {
         let hash = self.store.hash(self.owner, key);
         let table = self.tables[shard_of(hash)].as_ref();
-        debug_assert!(table.is_some(), "a twin reads a key that its operation does not name");
+        debug_assert!(table.is_some(), "a twin reads a key that its command does not name");
         table?.entries.find(hash, |entry| entry.is(self.owner, key))
     }
 
@@ -448,7 +448,7 @@ impl<'a> StoreView<'a> {
     fn add(&mut self, entry: StoreEntry) {
         let (hash, store, wall) = (self.store.hash(self.owner, &entry.key), self.store, self.now.wall);
         let table = self.tables[shard_of(hash)].as_mut();
-        debug_assert!(table.is_some(), "a twin writes a key that its operation does not name");
+        debug_assert!(table.is_some(), "a twin writes a key that its command does not name");
         if let Some(table) = table {
             table.insert(store.secrets, hash, entry, wall);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::thread;
 use crate::base::error::Error;
-use crate::call::operation::Operation;
+use crate::call::command::Command;
 use crate::redis::batch;
 use crate::session::Session;
 use crate::session::exchange::Exchange;
@@ -23,17 +23,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Cleanup {
     /// The client's.
     pub(crate) session: Arc<Session>,
-    operation: Arc<dyn Fn() -> Box<dyn Operation> + Send + Sync>,
+    command: Arc<dyn Fn() -> Box<dyn Command> + Send + Sync>,
     /// Until when the process' thread sends it again if it fails.
     until: Option<Instant>,
     pause: Duration,
 }
 
 impl Cleanup {
-    /// Gives back by this operation.
-    pub fn new(session: &Arc<Session>, operation: impl Operation + Clone + 'static) -> Cleanup {
-        let operation = Arc::new(move || -> Box<dyn Operation> { Box::new(operation.clone()) });
-        Cleanup { session: session.clone(), operation, until: None, pause: FIRST_PAUSE }
+    /// Gives back by this command.
+    pub fn new(session: &Arc<Session>, command: impl Command + Clone + 'static) -> Cleanup {
+        let command = Arc::new(move || -> Box<dyn Command> { Box::new(command.clone()) });
+        Cleanup { session: session.clone(), command, until: None, pause: FIRST_PAUSE }
     }
 
     /// The same, but on the process' thread it is sent again until it is answered, or for so many microseconds: then what it
@@ -44,7 +44,7 @@ impl Cleanup {
 
     /// What it does, whether or not its client is closed.
     pub(crate) fn exchange(&self) -> Exchange {
-        Exchange::new(self.session.clone(), (self.operation)(), None).parting()
+        Exchange::new(self.session.clone(), (self.command)(), None).parting()
     }
 
     /// Sends it on this thread, and waits for the answer for so long, the client's timeout at most.

@@ -1,5 +1,5 @@
 //! What the process' thread does besides carrying calls: it looks after its [`Guest`]s, who wait for locks and for entries of
-//! caches, takes back what callers have left, and runs [`Errand`]s. It hands operations to the thread's links and takes their answers.
+//! caches, takes back what callers have left, and runs [`Errand`]s. It hands commands to the thread's links and takes their answers.
 
 mod cleanup;
 pub mod completion;
@@ -42,7 +42,7 @@ enum Pending {
     Part,
 }
 
-/// Where the answers of the reactor's own operations are left.
+/// Where the answers of the reactor's own commands are left.
 #[derive(Default)]
 struct Tray {
     answers: Mutex<Vec<(u64, Result<Answer>)>>,

@@ -20,8 +20,9 @@ use crate::base::clock::{ServerClock, sleep_for};
 use crate::base::error::{Code, Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
+use crate::call::around::{Around, OnError};
 use crate::call::breaker::NotSent;
-use crate::call::operation::{OnError, Operation, odd_reply, unsigned};
+use crate::call::command::{Command, Heard, odd_reply, unsigned};
 use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
@@ -48,7 +49,15 @@ pub enum Step {
     Discover,
 }
 
-/// One operation of one caller.
+/// How many replicas must have what was written, how long they may take to say so, and which answers that is asked of.
+#[derive(Clone, Copy)]
+struct Acks {
+    replicas: u32,
+    patience: Duration,
+    is_grant: fn(&Answer) -> bool,
+}
+
+/// One command of one caller.
 pub struct Exchange {
     session: Arc<Session>,
     /// Where it goes in this attempt.
@@ -59,7 +68,7 @@ pub struct Exchange {
     asking: bool,
     /// What came of asking other servers than the one that has its slot as far as is known.
     detour: Option<Box<Detour>>,
-    operation: Box<dyn Operation>,
+    command: Box<dyn Command>,
     /// How long an attempt may take.
     timeout: Duration,
     /// When this attempt is over.
@@ -78,8 +87,8 @@ pub struct Exchange {
     unknown: Option<Error>,
     /// Why this attempt did not run when it was tried last, if it is to be sent again.
     refused: Option<Error>,
-    /// How many replicas must have what was written, and how long they may take to say so.
-    replicas: Option<(u32, Duration)>,
+    /// Which replicas must have what was written.
+    replicas: Option<Acks>,
     /// Whether the last reply came from a server that others have replaced.
     elsewhere: bool,
     /// Whether it is to show that a server works again which refused others.
@@ -93,7 +102,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// A call that begins when it is started; `wait`: for how long it is made again while its answer says when that is worth it.
-    pub fn new(session: Arc<Session>, operation: Box<dyn Operation>, wait: Option<Duration>) -> Exchange {
+    pub fn new(session: Arc<Session>, command: Box<dyn Command>, wait: Option<Duration>) -> Exchange {
         let now = Instant::now();
         let wait_until = wait.map(|w| now + w.min(LONGEST_WAIT));
         Exchange {
@@ -104,7 +113,7 @@ impl Exchange {
             slot: 0,
             asking: false,
             detour: None,
-            operation,
+            command,
             wait_until,
             with_text: false,
             spares_keys: false,
@@ -146,7 +155,7 @@ impl Exchange {
     /// Whether it is likely to go to this server when it starts.
     pub(crate) fn may_go_to(&self, node: &Node) -> bool {
         match self.session.engine().route.cluster() {
-            Some(cluster) => cluster.is_at(slot_of(self.operation.key(0).unwrap_or_default()), node),
+            Some(cluster) => cluster.is_at(slot_of(self.command.key(0).unwrap_or_default()), node),
             None => true,
         }
     }
@@ -158,7 +167,7 @@ impl Exchange {
 
     /// The most that its reply may be.
     pub(crate) fn reply_limit(&self) -> ReplyLimit {
-        self.operation.reply_limit()
+        self.command.reply_limit()
     }
 
     /// When its time is over.
@@ -178,17 +187,17 @@ impl Exchange {
             (self.fresh, self.with_text, self.repeats, self.unknown) = (false, false, 0, None);
             (self.alone, self.spares_keys, self.detour, self.refused) = (false, false, None, None);
         }
-        if let Some(answer) = self.operation.local_answer() {
+        if let Some(answer) = self.command.around().and_then(Around::known) {
             return self.conclude(Ok(answer), 0);
         }
         let engine = self.session.engine();
         if self.session.endpoint.is_memory() {
-            let reply = engine.memory.run(&*self.operation, self.session.test_time.get());
+            let reply = engine.memory.run(&*self.command, self.session.test_time.get());
             return self.conclude(reply.and_then(|mut reply| self.read(&mut reply, Source::Memory)), 0);
         }
         (self.asking, self.elsewhere) = (false, false);
         self.detour.iter_mut().for_each(|detour| detour.begin());
-        self.slot = match redirected::slot_of_all(&mut *self.operation, &engine.route, &self.session.endpoint) {
+        self.slot = match redirected::slot_of_all(&mut *self.command, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
         };
@@ -217,7 +226,9 @@ impl Exchange {
         match passed {
             Ok(pass) => {
                 self.pass = pass;
-                self.operation.about_to_send(self.deadline.saturating_duration_since(Instant::now()));
+                if let Some(around) = self.command.around_mut() {
+                    around.on_send(self.deadline.saturating_duration_since(Instant::now()));
+                }
                 Step::Send
             }
             Err(refused) if self.node.as_ref().is_some_and(|node| node.is_cut_off()) => {
@@ -245,8 +256,8 @@ impl Exchange {
     /// How it may go by a server that may refuse it.
     fn pass_by(&self, refusal_breaker: &RefusalBreaker) -> std::result::Result<Pass, NotSent> {
         // What stands in would admit whom Redis has denied, and still denies where it cannot write.
-        let glances = self.session.on_error == OnError::Local && self.operation.may_run_locally();
-        match refusal_breaker.admit(self.operation.mutates(), self.session.timeout) {
+        let glances = self.session.on_error == OnError::Local && self.may_run_locally();
+        match refusal_breaker.admit(self.command.mutates(), self.session.timeout) {
             Err(_) if glances && refusal_breaker.reads() => Ok(Pass::Glance),
             pass => pass,
         }
@@ -277,13 +288,16 @@ impl Exchange {
             // left, the estimate of the server's was off and is mended now.
             return self.again(self.timed_out("arrived at the server too late and was not done"), Duration::ZERO);
         }
-        if let Some(stand_in) = self.session.stand_in {
+        let around = self.command.around();
+        if let (Some(stand_in), Some(around)) = (self.session.stand_in, around) {
             let steady = self.session.steady_time();
             let told = fields.get(2..).unwrap_or_default();
-            self.operation.tells(told, &mut |key, lesson| stand_in.learn(key, lesson, steady));
+            around.teach(told, &mut |key, lesson| stand_in.learn(key, lesson, steady));
         }
         let result = self.read(&mut fields, Source::Redis);
-        result.iter().for_each(|answer| self.operation.answered(answer));
+        if let (Ok(answer), Some(around)) = (&result, around) {
+            around.on_answer(answer);
+        }
         self.note(&result);
         self.conclude(result, 0)
     }
@@ -295,9 +309,9 @@ impl Exchange {
         if !refusal_breaker.is_on() {
             return;
         }
-        let wrote = result.as_ref().is_ok_and(|answer| self.operation.has_written(answer));
+        let wrote = result.as_ref().is_ok_and(|answer| self.command.has_written(answer));
         if wrote || self.pass != Pass::Glance {
-            refusal_breaker.ran(self.operation.mutates(), wrote);
+            refusal_breaker.ran(self.command.mutates(), wrote);
         }
     }
 
@@ -312,7 +326,7 @@ impl Exchange {
         self.session.engine().route.doubt();
         match failure {
             Failure::NotSent(error) => self.unreachable(error, Duration::ZERO),
-            Failure::Unknown(error) if self.operation.repeatable() => {
+            Failure::Unknown(error) if self.command.is_repeatable() => {
                 let first = self.unknown.get_or_insert(error).clone();
                 self.again(first, Duration::ZERO)
             }
@@ -324,7 +338,7 @@ impl Exchange {
     fn not_reached(&mut self, error: Error, retry_after: u64) -> Step {
         match self.unknown.clone() {
             Some(first) => self.again(first, FIRST_PAUSE),
-            None if self.operation.gives_back() && error.may_pass() => self.again(error, FIRST_PAUSE),
+            None if self.command.gives_back() && error.may_pass() => self.again(error, FIRST_PAUSE),
             None => self.conclude(Err(error), retry_after),
         }
     }
@@ -356,17 +370,14 @@ impl Exchange {
         let before = before.map_or_else(String::new, |round| format!("; before that {round}"));
         let message = format!(
             "{} at {server} {what} within {ms} ms: check the server, or raise the timeout{before}",
-            self.operation.describe()
+            self.command.describe()
         );
         Error::new(Code::Timeout, message)
     }
 
     fn read(&self, reply: &mut [Reply], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
-        if self.unknown.is_none() {
-            return self.operation.decode_taking(&mut reply[2..], source);
-        }
-        self.operation.decode_repeated(&reply[2..], source)
+        self.command.decode(&mut reply[2..], Heard { source, is_repeated: self.unknown.is_some() })
     }
 
     /// Lets the failure policy have its say, and a waiting caller wait on.
@@ -375,7 +386,7 @@ impl Exchange {
             Err(error) if matches!(error.code(), Code::Unavailable | Code::Timeout) => {
                 self.fall_back(error, retry_after)
             }
-            Ok(answer) => match self.operation.gather(answer).transpose() {
+            Ok(answer) => match self.gather(answer).transpose() {
                 Some(whole) => whole,
                 None => {
                     // Others have their turn first; the time is that of the whole.
@@ -388,7 +399,7 @@ impl Exchange {
         };
         self.count();
         if let (Ok(answer), Some(until)) = (&result, self.wait_until)
-            && let Some(retry_after) = self.operation.retry_after(answer)
+            && let Some(retry_after) = self.command.around().and_then(|around| around.retry_after(answer))
         {
             let pause = sleep_for(retry_after);
             if Instant::now().checked_add(pause).is_some_and(|then| then <= until) {
@@ -403,13 +414,27 @@ impl Exchange {
     fn count(&mut self) {
         let began = self.deadline.checked_sub(self.timeout);
         if let (Some(heard), Some(began)) = (self.heard.take(), began) {
-            count_call(self.operation.feature(), heard.saturating_duration_since(began));
+            count_call(self.command.feature(), heard.saturating_duration_since(began));
         }
     }
 
     /// It is over.
     fn done(&self, result: Result<Answer>) -> Step {
-        self.operation.on_end(&result);
-        Step::Done(result.and_then(|answer| self.operation.finish(answer)))
+        Step::Done(match self.command.around() {
+            Some(around) => around.finish(result),
+            None => result,
+        })
+    }
+
+    fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
+        match self.command.around_mut() {
+            Some(around) => around.gather(answer),
+            None => Ok(Some(answer)),
+        }
+    }
+
+    /// Whether its twin may stand in while Redis is away.
+    fn may_run_locally(&self) -> bool {
+        self.command.around().is_some_and(Around::may_run_locally)
     }
 }

@@ -20,7 +20,7 @@ use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::base::fork::ForkCell;
 use crate::base::thread::on_thread;
-use crate::call::operation::OnError;
+use crate::call::around::OnError;
 use crate::connection::idle::IdleSubscriptions;
 use crate::connection::wire::Broken;
 use crate::memory::part::MemoryShare;

@@ -51,7 +51,7 @@ impl Claim {
     }
 }
 
-impl Operation for Claim {
+impl Command for Claim {
     fn feature(&self) -> Feature {
         Feature::Once
     }
@@ -102,11 +102,7 @@ impl Operation for Claim {
         Ok(reply(true, self.kind(), self.ttl, 0, self.payload().to_vec()))
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        self.decode_taking(&mut fields.to_vec(), source)
-    }
-
-    fn decode_taking(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let kind = unsigned(fields, 1)?;
         let payload = take_bytes(fields, 4)?;
         let value = match kind {
@@ -123,16 +119,23 @@ impl Operation for Claim {
         }))
     }
 
-    fn on_end(&self, result: &Result<Answer>) {
+    fn has_written(&self, answer: &Answer) -> bool {
+        answer.get::<Claimed>().is_some_and(|claimed| claimed.first)
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Claim {
+    fn finish(&self, result: Result<Answer>) -> Result<Answer> {
         let claimed = result.as_ref().map(|answer| answer.get::<Claimed>().is_some_and(|claimed| claimed.first));
         self.counters.count(match claimed {
             Ok(true) => LoadResult::Loaded,
             Ok(false) => LoadResult::Hit,
             Err(_) => LoadResult::Error,
         });
-    }
-
-    fn has_written(&self, answer: &Answer) -> bool {
-        answer.get::<Claimed>().is_some_and(|claimed| claimed.first)
+        result
     }
 }

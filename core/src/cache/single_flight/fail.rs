@@ -28,7 +28,7 @@ pub struct Fail {
     pub feature: Feature,
 }
 
-impl Operation for Fail {
+impl Command for Fail {
     fn feature(&self) -> Feature {
         self.feature
     }
@@ -53,10 +53,6 @@ impl Operation for Fail {
         part_with_room(args, self.error.as_bytes());
     }
 
-    fn local_answer(&self) -> Option<Answer> {
-        self.is_known.then_some(Answer::new(false))
-    }
-
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
         let [key, _] = &self.keys;
         let mut entry = CacheEntry::load(space, key, now)?;
@@ -78,5 +74,15 @@ impl Operation for Fail {
             wake(space, &self.keys, &self.wake_prefix);
         }
         Ok(vec![Reply::Int(1), int(now), int(ended.into())])
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Fail {
+    fn known(&self) -> Option<Answer> {
+        self.is_known.then_some(Answer::new(false))
     }
 }

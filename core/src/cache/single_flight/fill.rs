@@ -42,7 +42,7 @@ impl Fill {
     }
 }
 
-impl Operation for Fill {
+impl Command for Fill {
     fn feature(&self) -> Feature {
         self.feature
     }
@@ -62,10 +62,6 @@ impl Operation for Fill {
         args.numbers([self.token.unwrap_or(0), self.ttl, self.fresh, self.stale, self.kind() as u64]);
         args.bytes(&self.wake_prefix);
         part_with_room(args, self.payload());
-    }
-
-    fn local_answer(&self) -> Option<Answer> {
-        (self.token == Some(0)).then_some(Answer::new(false))
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
@@ -98,5 +94,15 @@ impl Operation for Fill {
             wake(space, &self.keys, &self.wake_prefix);
         }
         Ok(vec![Reply::Int(1), int(now), int((stored || again).into())])
+    }
+
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Fill {
+    fn known(&self) -> Option<Answer> {
+        (self.token == Some(0)).then_some(Answer::new(false))
     }
 }

@@ -21,7 +21,7 @@ pub struct Invalidate {
     pub feature: Feature,
 }
 
-impl Operation for Invalidate {
+impl Command for Invalidate {
     fn feature(&self) -> Feature {
         self.feature
     }
@@ -58,7 +58,7 @@ impl Operation for Invalidate {
         Ok(vec![Reply::Int(1), int(now), int(had.into()), int(was_loaded.into())])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
     }
 }

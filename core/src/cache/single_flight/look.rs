@@ -194,7 +194,7 @@ impl Look {
     }
 }
 
-impl Operation for Look {
+impl Command for Look {
     fn feature(&self) -> Feature {
         self.feature
     }
@@ -243,11 +243,7 @@ impl Operation for Look {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        self.decode_taking(&mut fields.to_vec(), source)
-    }
-
-    fn decode_taking(&self, fields: &mut [Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let count = fields.len() / FIELDS;
         if fields.len() != FIELDS * count || !(1..=self.keys_to_ask().len()).contains(&count) {
             return Err(odd_reply(format!("{} fields", fields.len())));
@@ -260,6 +256,16 @@ impl Operation for Look {
         Ok(Answer::new(found))
     }
 
+    fn around(&self) -> Option<&dyn Around> {
+        Some(self)
+    }
+
+    fn around_mut(&mut self) -> Option<&mut dyn Around> {
+        Some(self)
+    }
+}
+
+impl Around for Look {
     fn gather(&mut self, answer: Answer) -> Result<Option<Answer>> {
         if self.entries.len() == 1 {
             return Ok(Some(answer));

@@ -11,9 +11,9 @@ mod stored;
 
 use wire::base::error::Result;
 use wire::call::args::Args;
+use wire::call::command::odd_reply;
 use wire::call::hint::{Channel, SHARDED, TELL};
 use wire::call::lua::{Constants, EXACT};
-use wire::call::operation::odd_reply;
 use wire::call::resp::{self, Reply};
 use wire::call::script::NamedScript;
 use wire::call::space::Space;

@@ -12,7 +12,8 @@ use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
 use wire::base::source::Source;
 use wire::call::answer::Answer;
-use wire::call::operation::Operation;
+use wire::call::around::Around;
+use wire::call::command::Command;
 use wire::call::resp::Reply;
 use wire::memory::store::MemoryStore;
 
@@ -134,8 +135,8 @@ impl World {
             key: of.key.clone(),
             ..*of
         };
-        let reply = self.server.run(&look, Some(self.now)).unwrap();
-        look.decode(&reply[2..], Source::Redis).unwrap().take().unwrap()
+        let mut reply = self.server.run(&look, Some(self.now)).unwrap();
+        look.decode(&mut reply[2..], Source::Redis.into()).unwrap().take().unwrap()
     }
 
     fn step(&mut self) {
@@ -152,7 +153,7 @@ impl World {
 
     fn send(&mut self) {
         let mut call = self.pick();
-        if let Some(answer) = call.local_answer() {
+        if let Some(answer) = call.known() {
             let (told, truth) = (answer.get::<Decision>().unwrap().clone(), self.truth(&call));
             assert!(!told.allowed && told.source == Source::DenyCache && told.cost == call.amount);
             assert!(!truth.allowed, "denied {told:?} where the server says {truth:?}");
@@ -160,7 +161,7 @@ impl World {
             self.hits += 1;
             return;
         }
-        call.about_to_send(Duration::from_micros(TIMEOUT));
+        call.on_send(Duration::from_micros(TIMEOUT));
         self.flights.push(Flight { call, deadline: self.now + TIMEOUT, reply: None, is_lost: false });
     }
 
@@ -174,9 +175,9 @@ impl World {
             return;
         }
         let flight = self.flights.swap_remove(at);
-        if let Some(reply) = flight.reply.filter(|_| !flight.is_lost) {
-            let answer: Answer = flight.call.decode(&reply[2..], Source::Redis).unwrap();
-            flight.call.answered(&answer);
+        if let Some(mut reply) = flight.reply.filter(|_| !flight.is_lost) {
+            let answer: Answer = flight.call.decode(&mut reply[2..], Source::Redis.into()).unwrap();
+            flight.call.on_answer(&answer);
         }
     }
 }
@@ -197,13 +198,13 @@ fn nothing_is_denied_that_the_server_would_admit() {
 /// Makes a call, at once.
 fn make(server: &MemoryStore, mut call: LimiterCall, now: u64) -> Decision {
     TIME.set(Some(now));
-    if let Some(answer) = call.local_answer() {
+    if let Some(answer) = call.known() {
         return answer.take().unwrap();
     }
-    call.about_to_send(Duration::from_millis(500));
-    let reply = server.run(&call, Some(now)).unwrap();
-    let answer = call.decode(&reply[2..], Source::Redis).unwrap();
-    call.answered(&answer);
+    call.on_send(Duration::from_millis(500));
+    let mut reply = server.run(&call, Some(now)).unwrap();
+    let answer = call.decode(&mut reply[2..], Source::Redis.into()).unwrap();
+    call.on_answer(&answer);
     answer.take().unwrap()
 }
 
@@ -276,7 +277,7 @@ fn what_passes_anyway_and_what_is_asked_in_a_tests_time_is_not_remembered() {
     assert!(is_remembered(&limiter, b"k", 5));
     limiter.client.session.test_time.set(Some(START));
     assert!(!is_remembered(&limiter, b"k", 5));
-    assert!(call(&limiter, Verb::Consume, b"k", 5).local_answer().is_none());
+    assert!(call(&limiter, Verb::Consume, b"k", 5).known().is_none());
     TIME.set(None);
 }
 
@@ -284,9 +285,9 @@ fn what_passes_anyway_and_what_is_asked_in_a_tests_time_is_not_remembered() {
 fn calls_that_say_nothing_of_others_neither_ask_nor_remember() {
     let (_, limiter) = denied("verbs", 60_000_000);
     for verb in [Verb::Look, Verb::UpTo, Verb::Refund, Verb::Block, Verb::Reset] {
-        assert!(call(&limiter, verb, b"k", 5).local_answer().is_none());
+        assert!(call(&limiter, verb, b"k", 5).known().is_none());
     }
-    assert!(call(&limiter, Verb::Require, b"k", 5).local_answer().is_some());
+    assert!(call(&limiter, Verb::Require, b"k", 5).known().is_some());
     TIME.set(None);
 }
 

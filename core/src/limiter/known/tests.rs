@@ -7,8 +7,9 @@ use crate::limiter::decision::{CombinedDecision, Decision};
 use crate::limiter::policy::Policy;
 use crate::limiter::{Charge, Limiter};
 use wire::base::source::Source;
+use wire::call::around::{Around, OnError};
+use wire::call::command::Command;
 use wire::call::known::Lesson;
-use wire::call::operation::{OnError, Operation};
 use wire::memory::stand_in::BOUND;
 use wire::memory::store::{Bound, MemoryStore, StoreSize};
 
@@ -47,7 +48,7 @@ fn limiter(client: &Client, policy: &str) -> Limiter {
 }
 
 fn call(limiter: &Limiter, verb: Verb, cost: u64) -> LimiterCall {
-    limiter.operation(verb, b"k", cost, None)
+    limiter.command(verb, b"k", cost, None)
 }
 
 fn table() -> MemoryStore {
@@ -56,15 +57,15 @@ fn table() -> MemoryStore {
 
 /// What Redis decides, which the table hears.
 fn redis(server: &MemoryStore, table: &MemoryStore, call: &LimiterCall, now: u64) -> Decision {
-    let reply = server.run(call, Some(now)).unwrap();
-    call.tells(&reply[2..], &mut |key, lesson| table.learn(SERVER, key, lesson, now));
-    call.decode(&reply[2..], Source::Redis).unwrap().take().unwrap()
+    let mut reply = server.run(call, Some(now)).unwrap();
+    call.teach(&reply[2..], &mut |key, lesson| table.learn(SERVER, key, lesson, now));
+    call.decode(&mut reply[2..], Source::Redis.into()).unwrap().take().unwrap()
 }
 
 /// What is decided without Redis.
 fn local(table: &MemoryStore, call: &LimiterCall, now: u64) -> Decision {
-    let reply = table.run_for(SERVER, call, Some(now), now).unwrap().unwrap();
-    call.decode(&reply[2..], Source::Local).unwrap().take().unwrap()
+    let mut reply = table.run_for(SERVER, call, Some(now), now).unwrap().unwrap();
+    call.decode(&mut reply[2..], Source::Local.into()).unwrap().take().unwrap()
 }
 
 #[test]
@@ -93,8 +94,9 @@ fn what_is_admitted_after_redis_answer_the_policy_would_have_admitted_too() {
                 if decision.allowed {
                     admitted += 1;
                     // It counts what was decided without it too: as if Redis had not been away.
-                    let reply = server.run(&consume, Some(now)).unwrap();
-                    let truth: Decision = consume.decode(&reply[2..], Source::Redis).unwrap().take().unwrap();
+                    let mut reply = server.run(&consume, Some(now)).unwrap();
+                    let truth: Decision =
+                        consume.decode(&mut reply[2..], Source::Redis.into()).unwrap().take().unwrap();
                     assert!(truth.allowed, "{policy}, seed {seed}: {decision:?}\n{truth:?}");
                 }
             }
@@ -119,8 +121,9 @@ fn what_a_process_admits_by_itself_fulfils_the_policy_whatever_redis_answers_mea
                     redis(&server, &table, &consume, now);
                 } else if local(&table, &consume, now).allowed {
                     admitted += 1;
-                    let reply = itself.run(&consume, Some(now)).unwrap();
-                    let alone: Decision = consume.decode(&reply[2..], Source::Memory).unwrap().take().unwrap();
+                    let mut reply = itself.run(&consume, Some(now)).unwrap();
+                    let alone: Decision =
+                        consume.decode(&mut reply[2..], Source::Memory.into()).unwrap().take().unwrap();
                     assert!(alone.allowed, "{policy}, seed {seed}");
                 }
             }
@@ -194,7 +197,7 @@ fn a_block_a_refund_and_a_reset_that_redis_has_taken_count() {
     assert!(look(START + 60 * SECOND).allowed);
     let reset = call(&limiter, Verb::Reset, 0);
     let reply = server.run(&reset, Some(START)).unwrap();
-    reset.tells(&reply[2..], &mut |key, lesson| table.learn(SERVER, key, lesson, START));
+    reset.teach(&reply[2..], &mut |key, lesson| table.learn(SERVER, key, lesson, START));
     assert_eq!((look(START).allowed, look(START).remaining), (true, 3));
     // What was counted here is forgotten by a reset as well, and given back by a refund here.
     assert!(local(&table, &call(&limiter, Verb::Consume, 3), START).allowed);
@@ -242,9 +245,9 @@ fn nothing_is_kept_unless_it_stands_in() {
 fn a_million_keys_have_a_bound_and_who_is_at_the_limit_is_not_forgotten_for_them() {
     let client = client("million", OnError::Local);
     let (limiter, table) = (limiter(&client, "5/hour"), table());
-    let consume = |key: &[u8]| local(&table, &limiter.operation(Verb::Consume, key, 1, None), START).allowed;
+    let consume = |key: &[u8]| local(&table, &limiter.command(Verb::Consume, key, 1, None), START).allowed;
     let learn = |key: &[u8]| {
-        let (server, look) = (MemoryStore::default(), limiter.operation(Verb::Consume, key, 5, None));
+        let (server, look) = (MemoryStore::default(), limiter.command(Verb::Consume, key, 5, None));
         redis(&server, &table, &look, START);
     };
     assert!((0..5).all(|_| consume(b"spent")));
@@ -273,7 +276,7 @@ fn the_least_used_share_goes_first_and_what_has_ended_before_it() {
     let limiters = ["5/hour", "1000/hour"].map(|policy| limiter(&client, policy));
     let table = MemoryStore::bounded(Bound { keys: 16 * 64, bytes: 1 << 20, value: 1 << 16 });
     let consume = |at: usize, key: &str, cost, now| {
-        local(&table, &limiters[at].operation(Verb::Consume, key.as_bytes(), cost, None), now)
+        local(&table, &limiters[at].command(Verb::Consume, key.as_bytes(), cost, None), now)
     };
     // 3 of 5 are more than 300 of 1,000.
     for number in 0..200 {
@@ -283,7 +286,7 @@ fn the_least_used_share_goes_first_and_what_has_ended_before_it() {
         consume(1, &format!("many:{number}"), 300, START);
     }
     let left = |at: usize, key: String| {
-        local(&table, &limiters[at].operation(Verb::Look, key.as_bytes(), 1, None), START).remaining
+        local(&table, &limiters[at].command(Verb::Look, key.as_bytes(), 1, None), START).remaining
     };
     assert!((0..200).all(|number| left(0, format!("few:{number}")) == 2));
     assert!((0..2_000).filter(|number| left(1, format!("many:{number}")) == 1_000).count() > 1_000);

@@ -54,6 +54,13 @@ pub struct Grant {
     pub repeated: bool,
 }
 
+impl Grant {
+    /// Whether it was granted.
+    pub fn is_granted(&self) -> bool {
+        matches!(self.outcome, AcquireOutcome::Granted { .. })
+    }
+}
+
 /// What became of a try to acquire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcquireOutcome {
@@ -188,7 +195,7 @@ impl Acquire {
     }
 }
 
-impl Operation for Acquire {
+impl Command for Acquire {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -272,8 +279,9 @@ impl Operation for Acquire {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
-        let released = unsigned(fields, 2)? == 1;
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+        // Repeated, as of a release: who is not there any more was released by the first try.
+        let released = if heard.is_repeated { self.instead_of.is_some() } else { unsigned(fields, 2)? == 1 };
         let outcome = match (unsigned(fields, 1)?, fields.len()) {
             (REFUSED, 6) => AcquireOutcome::Refused {
                 released,
@@ -285,25 +293,10 @@ impl Operation for Acquire {
             (CANCELLED, 3) => AcquireOutcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: false }))
-    }
-
-    fn decode_repeated(&self, fields: &[Reply], source: Source) -> Result<Answer> {
-        let mut grant: Grant = self.decode(fields, source)?.take()?;
-        grant.repeated = true;
-        let (AcquireOutcome::Refused { released, .. }
-        | AcquireOutcome::Granted { released, .. }
-        | AcquireOutcome::Cancelled { released }) = &mut grant.outcome;
-        // As of a release: who is not there any more was released by the first try.
-        *released = self.instead_of.is_some();
-        Ok(Answer::new(grant))
-    }
-
-    fn is_grant(&self, answer: &Answer) -> bool {
-        answer.get::<Grant>().is_some_and(|grant| matches!(grant.outcome, AcquireOutcome::Granted { .. }))
+        Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: heard.is_repeated }))
     }
 
     fn has_written(&self, answer: &Answer) -> bool {
-        answer.get::<Grant>().is_some_and(|grant| self.is_grant(answer) && !grant.repeated)
+        answer.get::<Grant>().is_some_and(|grant| grant.is_granted() && !grant.repeated)
     }
 }

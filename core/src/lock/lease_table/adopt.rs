@@ -25,7 +25,7 @@ pub struct Adopt {
     pub shown: Arc<str>,
 }
 
-impl Operation for Adopt {
+impl Command for Adopt {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -72,7 +72,7 @@ impl Operation for Adopt {
         answer.get::<Option<u64>>().is_some_and(Option::is_some)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let token = unsigned(fields, 1)?;
         Ok(Answer::new((unsigned(fields, 0)? == 1).then_some(token)))
     }

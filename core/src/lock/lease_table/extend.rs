@@ -18,7 +18,7 @@ pub struct ExtendLease {
     pub shown: Arc<str>,
 }
 
-impl Operation for ExtendLease {
+impl Command for ExtendLease {
     fn feature(&self) -> Feature {
         Feature::Lock
     }

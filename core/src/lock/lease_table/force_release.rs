@@ -18,7 +18,7 @@ pub struct ForceRelease {
     pub shown: Arc<str>,
 }
 
-impl Operation for ForceRelease {
+impl Command for ForceRelease {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -51,7 +51,7 @@ impl Operation for ForceRelease {
         Ok(vec![Reply::Int(1), int(now), int(ended)])
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)?))
     }
 }

@@ -50,7 +50,7 @@ pub struct Holder {
     pub left: u64,
 }
 
-impl Operation for Inspect {
+impl Command for Inspect {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
@@ -81,7 +81,7 @@ impl Operation for Inspect {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
         let holders = fields.get(3..).unwrap_or_default();
         if holders.len() % HOLDER_FIELDS != 0 {
             return Err(odd_reply(format!("{} fields", fields.len())));

@@ -23,13 +23,13 @@ pub struct Release {
     pub shown: Arc<str>,
 }
 
-impl Operation for Release {
+impl Command for Release {
     fn feature(&self) -> Feature {
         Feature::Lock
     }
 
     fn frame(&self) -> Frame<'_> {
-        Frame { script: &RELEASE, keys: &self.keys, effect: Effect::Repeatable, name: ("release of", &self.shown) }
+        Frame { script: &RELEASE, keys: &self.keys, effect: Effect::GivesBack, name: ("release of", &self.shown) }
     }
 
     fn args(&self, args: &mut Args<'_>) {
@@ -37,10 +37,6 @@ impl Operation for Release {
         args.number(self.cancel);
         args.number(self.permits);
         args.bytes(&self.wake_prefix);
-    }
-
-    fn gives_back(&self) -> bool {
-        true
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
@@ -64,8 +60,8 @@ impl Operation for Release {
         Ok(vec![Reply::Int(1), int(now), int(held.into())])
     }
 
-    fn decode_repeated(&self, fields: &[Reply], _source: Source) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
         // What is not held any more was freed by the first try.
-        flag(fields, 0).map(|_| Answer::new(true))
+        flag(fields, 0).map(|held| Answer::new(held || heard.is_repeated))
     }
 }

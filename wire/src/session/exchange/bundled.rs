@@ -5,7 +5,7 @@
 
 use super::{Exchange, Step};
 use crate::base::clock::ServerClock;
-use crate::call::operation::Bundle;
+use crate::call::around::{Around, Bundle};
 use crate::call::refusal_breaker::Pass;
 use crate::call::resp::Reply;
 
@@ -15,7 +15,8 @@ impl Exchange {
     pub(crate) fn bundle(&self) -> Option<Bundle<'_>> {
         let is_usual = !self.alone && !self.with_text && !self.asking && self.pass == Pass::Usual;
         let is_first = self.unknown.is_none() && !self.stands_in() && self.replicas.is_none();
-        let bundle = self.operation.bundle().filter(|_| is_usual && is_first)?;
+        let around = self.command.around().filter(|_| is_usual && is_first)?;
+        let bundle = around.bundle()?;
         self.session.engine().route.cluster().is_none().then_some(bundle)
     }
 
@@ -30,8 +31,8 @@ impl Exchange {
         else {
             return;
         };
-        let Some(bundle) = first.operation.bundle() else { return };
-        let keys = exchanges.filter_map(|exchange| exchange.operation.key(0));
+        let Some(bundle) = first.command.around().and_then(Around::bundle) else { return };
+        let keys = exchanges.filter_map(|exchange| exchange.command.key(0));
         first.encode_for(out, clock, bundle.script, with_text, keys, deadline);
     }
 

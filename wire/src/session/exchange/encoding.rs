@@ -13,8 +13,8 @@ impl Exchange {
         if self.asking {
             resp::command(out, &[b"ASKING"]);
         }
-        let keys = (0..).step_by(1 + usize::from(self.spares_keys)).map_while(|at| self.operation.key(at));
-        self.encode_for(out, clock, self.operation.script(), self.with_text, keys, self.deadline);
+        let keys = (0..).step_by(1 + usize::from(self.spares_keys)).map_while(|at| self.command.key(at));
+        self.encode_for(out, clock, self.command.script(), self.with_text, keys, self.deadline);
     }
 
     /// Writes a call of this script with these keys and its own arguments.
@@ -28,7 +28,7 @@ impl Exchange {
         deadline: Instant,
     ) {
         let key_count = keys.clone().count();
-        resp::begin(out, 5 + key_count + self.operation.arg_count());
+        resp::begin(out, 5 + key_count + self.command.arg_count());
         if with_text {
             resp::part(out, b"EVAL");
             resp::part(out, script.text().as_bytes());
@@ -45,13 +45,13 @@ impl Exchange {
             }
             None => {
                 resp::part(out, b"");
-                if self.operation.mutates() && !self.operation.gives_back() {
+                if self.command.mutates() && !self.command.gives_back() {
                     resp::number_part(out, clock.at(deadline).max(0) as u64);
                 } else {
                     resp::part(out, b"");
                 }
             }
         }
-        self.operation.encode_args(out);
+        self.command.encode_args(out);
     }
 }

@@ -4,7 +4,7 @@ use super::Exchange;
 use crate::base::error::{Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
-use crate::call::operation::OnError;
+use crate::call::around::OnError;
 
 /// The earliest retry that a denial as the fallback advises, in microseconds: a server in trouble is not asked in a storm.
 const SOONEST: u64 = 100_000;
@@ -12,18 +12,19 @@ const SOONEST: u64 = 100_000;
 impl Exchange {
     /// The answer in place of Redis', or the error if there is none.
     pub(super) fn fall_back(&self, error: Error, retry_after: u64) -> Result<Answer> {
-        if let Some(answer) = self.operation.without_redis(&error) {
+        let Some(around) = self.command.around() else { return Err(error) };
+        if let Some(answer) = around.without_redis(&error) {
             return Ok(answer);
         }
-        let fallback = |source| self.operation.fallback(source, retry_after.max(SOONEST));
+        let fallback = |source| around.fallback(source, retry_after.max(SOONEST));
         let answer = match self.session.on_error {
             OnError::Raise => None,
             OnError::Open => fallback(Source::Open),
             OnError::Closed => fallback(Source::Closed),
-            OnError::Local if self.operation.may_run_locally() => match self.session.stand_in {
+            OnError::Local if around.may_run_locally() => match self.session.stand_in {
                 Some(stand_in) => {
                     let (time, steady) = (self.session.test_time.get(), self.session.steady_time());
-                    match stand_in.run(&*self.operation, time, steady)? {
+                    match stand_in.run(&*self.command, time, steady)? {
                         Some(mut reply) => Some(self.read(&mut reply, Source::Local)?),
                         // It counts more than there is room for.
                         None => fallback(Source::Local),

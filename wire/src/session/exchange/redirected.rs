@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
-use crate::call::operation::Operation;
+use crate::call::command::Command;
 use crate::call::refusal::{self, Redirect};
 use crate::call::refusal_breaker::Pass;
 use crate::session::cluster::slot::slot_of;
@@ -20,14 +20,14 @@ const HOPS: usize = 4;
 ///
 /// # Errors
 /// `cross_slot` if they lie in several: then nothing is sent.
-pub(super) fn slot_of_all(operation: &mut dyn Operation, route: &Route, endpoint: &Endpoint) -> Result<u16> {
+pub(super) fn slot_of_all(command: &mut dyn Command, route: &Route, endpoint: &Endpoint) -> Result<u16> {
     if route.cluster().is_none() {
         return Ok(0);
     }
-    let slot = slot_of(operation.key(0).unwrap_or_default());
-    let is_crossed = (1..).map_while(|at| operation.key(at)).any(|key| slot_of(key) != slot);
-    if is_crossed && !operation.narrow(slot_of) {
-        return Err(refusal::cross_slot(operation, &endpoint.to_string()));
+    let slot = slot_of(command.key(0).unwrap_or_default());
+    let is_crossed = (1..).map_while(|at| command.key(at)).any(|key| slot_of(key) != slot);
+    if is_crossed && !command.around_mut().is_some_and(|around| around.narrow(slot_of)) {
+        return Err(refusal::cross_slot(command, &endpoint.to_string()));
     }
     Ok(slot)
 }
@@ -65,7 +65,7 @@ impl Exchange {
         let error = round.map_or(astray, |round| {
             let message = format!(
                 "{}: {round}; wait until the slots have moved, or compare CLUSTER SLOTS of these servers",
-                self.operation.describe()
+                self.command.describe()
             );
             Error::new(Code::Unavailable, message)
         });

@@ -16,7 +16,7 @@ const LONGEST_IN_A_CLUSTER: Duration = Duration::from_millis(32);
 impl Exchange {
     pub(super) fn on_refusal(&mut self, text: &str) -> Step {
         // What it means does not hang on what of it may be shown: a password may be a word of it.
-        let (endpoint, refusal) = (&self.session.endpoint, refusal::read(text, &*self.operation, &self.server()));
+        let (endpoint, refusal) = (&self.session.endpoint, refusal::read(text, &*self.command, &self.server()));
         let is_clean = endpoint.scrubbed(text) == text;
         let refusal =
             if is_clean { refusal } else { refusal.map(|error| error.reworded(|said| endpoint.scrubbed(said))) };
@@ -39,7 +39,7 @@ impl Exchange {
             return self.ask_another(stands_for);
         }
         // A slot that is on its way may have the keys that count.
-        if text.contains("TRYAGAIN") && self.operation.has_spare_keys() && !self.spares_keys {
+        if text.contains("TRYAGAIN") && self.command.has_spare_keys() && !self.spares_keys {
             self.spares_keys = true;
             return Step::Send;
         }
@@ -60,7 +60,7 @@ impl Exchange {
 
     /// The server does not work for now. Who only looks whether it does is not made to wait for it.
     pub(super) fn refused(&mut self, error: Error, scope: Scope) -> Step {
-        let is_patient = self.pass == Pass::Usual || self.operation.gives_back();
+        let is_patient = self.pass == Pass::Usual || self.command.gives_back();
         let pause = if is_patient { self.pause(FIRST_PAUSE) } else { None };
         if self.pass == Pass::Probe || (self.pass == Pass::Usual && pause.is_none()) {
             self.node.iter().for_each(|node| node.refusal_breaker.refused(scope, &error));

@@ -76,7 +76,7 @@ fn told(sizes: &[usize]) -> Vec<usize> {
         assert!(count == 1 || bytes <= MOST_BYTES as usize);
         assert!(bytes + reply.len() * 32 <= look.reply_limit().bytes && reply.len() <= look.reply_limit().items + 1);
         told.push(count);
-        let answer = look.decode_taking(&mut reply[2..], Source::Redis).unwrap();
+        let answer = look.decode(&mut reply[2..], Source::Redis.into()).unwrap();
         if let Some(whole) = look.gather(answer).unwrap() {
             let whole: Vec<Looked> = whole.take().unwrap();
             let size = |looked: &Looked| match looked {
@@ -122,9 +122,9 @@ fn a_reply_about_more_or_less_than_was_asked_for_is_none() {
         let one = || (0..6).map(|_| Reply::Int(0)).chain([Reply::Bytes(Vec::new())]);
         (0..count).flat_map(|_| one()).collect::<Vec<_>>()
     };
-    assert!(look(2).decode_taking(&mut fields(2), Source::Redis).is_ok());
-    assert!(look(2).decode_taking(&mut fields(1), Source::Redis).is_ok());
-    assert!(look(2).decode_taking(&mut fields(3), Source::Redis).is_err());
-    assert!(look(2).decode_taking(&mut fields(0), Source::Redis).is_err());
-    assert!(look(2).decode_taking(&mut fields(2)[..13], Source::Redis).is_err());
+    assert!(look(2).decode(&mut fields(2), Source::Redis.into()).is_ok());
+    assert!(look(2).decode(&mut fields(1), Source::Redis.into()).is_ok());
+    assert!(look(2).decode(&mut fields(3), Source::Redis.into()).is_err());
+    assert!(look(2).decode(&mut fields(0), Source::Redis.into()).is_err());
+    assert!(look(2).decode(&mut fields(2)[..13], Source::Redis.into()).is_err());
 }

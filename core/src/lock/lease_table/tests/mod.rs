@@ -16,7 +16,7 @@ use super::{
 use super::{PATIENCE, RIGHT_OF_WAY};
 use wire::base::source::Source;
 use wire::call::answer::Answer;
-use wire::call::operation::Operation;
+use wire::call::command::Command;
 use wire::call::space::{Planted, Space};
 use wire::memory::store::MemoryStore;
 
@@ -47,9 +47,9 @@ impl Locks {
         self
     }
 
-    fn run(&self, operation: &dyn Operation) -> Answer {
-        let reply = self.store.run(operation, Some(self.now)).unwrap();
-        operation.decode(&reply[2..], Source::Memory).unwrap()
+    fn run(&self, command: &dyn Command) -> Answer {
+        let mut reply = self.store.run(command, Some(self.now)).unwrap();
+        command.decode(&mut reply[2..], Source::Memory.into()).unwrap()
     }
 
     fn call(&self, id: AttemptId) -> Acquire {
