@@ -6,7 +6,7 @@ import argparse
 import os
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -48,6 +48,7 @@ def main() -> int:
     logs = []
     holds = []
     stocks = []
+    usual = []
     for name in NAMES:
         with Server(name) as server:
             client = redis.Redis(port=server.port)
@@ -64,6 +65,7 @@ def main() -> int:
                 logs.append([name, f"{entries:,}", *log_of(client, scripts, entries, calls)])
             for count in HOLDS:
                 holds.append([name, f"{count:,}", *beside_holds(client, scripts, count, calls)])
+            usual += [[name, *row] for row in Usual(client, scripts).rows(rounds, calls)]
             stock = Stock(client, scripts)
             most = OPEN[:2] if quick else OPEN
             stocks += [[name, f"{count:,}", *stock.beside(count, 50 * rounds)] for count in most]
@@ -77,12 +79,97 @@ def main() -> int:
     print(table(("server", "limit", "µs admitted", "µs denied", "bytes an entry"), logs, left=1))
     print("\nA fixed-window of one key with open reservations: what any other call costs beside them.\n")
     print(table(("server", "reservations", "µs admitted", "µs denied"), holds, left=1))
+    print("\nLocks, caches and once, most calls of which are one of these; of a lock it is an acquire and its release.")
+    print("By hand: SET NX PX and a compare-and-delete; GET; SET NX PX.\n")
+    print(table(("server", "call", "by hand", "ours", "ratio"), usual, left=2))
     print(
         "\nA take from a stock, each of another buyer, beside a consume of a fixed-window, in turns; what is taken is"
     )
     print("cancelled again. The fastest fifth of short rounds, which others disturb least.\n")
     print(table(("server", "open holds", "µs consume", "µs take", "ratio"), stocks, left=1))
     return 0
+
+
+# A compare-and-delete, which releases a lock by hand.
+DELETE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+
+
+class Usual:
+    """What the usual calls of locks, caches and once cost."""
+
+    LEASE_MS, DAY_MS = 30_000, 86_400_000
+
+    def __init__(self, client: redis.Redis, scripts: Path) -> None:
+        self.client = client
+        names = ("lease-acquire", "lease-release", "single-flight-look", "single-flight-fill", "single-flight-claim")
+        self.sha = {name: str(client.script_load((scripts / f"{name}.lua").read_text())) for name in names}
+        self.delete = str(client.script_load(DELETE))
+        self.claims = 0
+
+    def rows(self, rounds: int, calls: int) -> list[list[str]]:
+        """Each call by hand and ours, in turns: medians."""
+        contenders = {
+            "lock": (self.lock_by_hand, self.lock),
+            "cache hit": (self.hit_by_hand, self.hit),
+            "once, new": (self.claim_by_hand, self.claim),
+        }
+        rows = []
+        for call, (by_hand, ours) in contenders.items():
+            costs = [[self.measure(one, calls) for one in (by_hand, ours)] for _ in range(rounds)]
+            hand, own = (median(column) for column in zip(*costs, strict=True))
+            rows.append([call, f"{hand:.2f}", f"{own:.2f}", f"{own / hand:.2f}"])
+        return rows
+
+    def measure(self, call: Callable[[Any, int], None], calls: int) -> float:
+        """The microseconds that the server counted in the commands of one call, without those inside of scripts."""
+        self.client.flushall()
+        self.prepare()
+        self.client.config_resetstat()
+        commands = set()
+        for begin in range(0, calls, BATCH):
+            batch = self.client.pipeline(transaction=False)
+            for number in range(begin, begin + BATCH):
+                call(batch, number)
+            commands |= {str(queued[0][0]).lower() for queued in batch.command_stack}
+            batch.execute()
+        counted = self.client.info("commandstats")
+        scripted = counted.get("cmdstat_evalsha", {}).get("usec", 0)
+        direct = sum(counted[f"cmdstat_{name}"]["usec"] for name in commands - {"evalsha"})
+        return float(scripted + direct) / calls
+
+    def prepare(self) -> None:
+        """Stores what is hit."""
+        hour = str(3_600_000_000)
+        for number in range(KEYS):
+            self.client.set(f"by-hand:{number}", b"x" * 100)
+            argv: list[Any] = [bytes(16), "0", hour, hour, "0", "1", "ql:wake:", bytes(116) + b"x" * 100]
+            self.client.evalsha(self.sha["single-flight-fill"], 1, f"entry:{number}", "", DEADLINE, *argv)
+
+    def lock_by_hand(self, batch: Any, number: int) -> None:
+        key, who = f"by-hand:lock:{number % KEYS}", number.to_bytes(16, "big")
+        batch.set(key, who, nx=True, px=self.LEASE_MS)
+        batch.evalsha(self.delete, 1, key, who)
+
+    def lock(self, batch: Any, number: int) -> None:
+        key, who = f"lock:{number % KEYS}", number.to_bytes(16, "big")
+        kept = self.DAY_MS + self.LEASE_MS
+        argv: list[Any] = [who, self.LEASE_MS * 1000, 0, 1, 1, 0, "", "ql:wake:", b"\4host\0\0\0\1", "", 0, 0, kept]
+        batch.evalsha(self.sha["lease-acquire"], 1, key, "", DEADLINE, *argv)
+        batch.evalsha(self.sha["lease-release"], 1, key, "", DEADLINE, who, 0, 1, "ql:wake:", self.DAY_MS)
+
+    def hit_by_hand(self, batch: Any, number: int) -> None:
+        batch.get(f"by-hand:{number % KEYS}")
+
+    def hit(self, batch: Any, number: int) -> None:
+        argv: list[Any] = [number.to_bytes(16, "big"), 10_000_000, "", 0]
+        batch.evalsha(self.sha["single-flight-look"], 1, f"entry:{number % KEYS}", "", DEADLINE, *argv)
+
+    def claim_by_hand(self, batch: Any, number: int) -> None:
+        batch.set(f"by-hand:claim:{number}", b"", nx=True, px=self.DAY_MS)
+
+    def claim(self, batch: Any, number: int) -> None:
+        argv: list[Any] = [number.to_bytes(16, "big"), self.DAY_MS * 1000, 2, bytes(116), self.DAY_MS + 60_000]
+        batch.evalsha(self.sha["single-flight-claim"], 1, f"claim:{number}", "", DEADLINE, *argv)
 
 
 class Stock:

@@ -148,7 +148,7 @@ impl Command for Put {
         Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)? == 1))
     }
 }
@@ -186,7 +186,7 @@ impl Command for Get {
         ReplyLimit::of(0, 512 << 20)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         match fields {
             [Reply::Int(-2), _] => Ok(Answer::new(None::<Stored>)),
             [Reply::Int(ttl), Reply::Bytes(value)] => {

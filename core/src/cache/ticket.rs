@@ -171,9 +171,9 @@ impl<T: Command> Command for ClosingTicket<T> {
         self.call.twin(space, now)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
         self.open.used.store(true, Ordering::Relaxed);
-        self.call.decode(fields, heard)
+        self.call.decode(fields, origin)
     }
 
     fn around(&self) -> Option<&dyn Around> {

@@ -137,8 +137,8 @@ impl Command for CombinedCall {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
-        let (mut fields, source): (&[Reply], _) = (fields, heard.source);
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
+        let (mut fields, source): (&[Reply], _) = (fields, origin.source);
         if self.memory.is_some() {
             if unsigned(fields, 0)? != self.print {
                 let message = "request_id was already used for other charges: use another id for another request";

@@ -222,9 +222,9 @@ impl Command for LimiterCall {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
-        let answer = self.read(fields, heard.source)?;
-        self.took(&answer, heard.source);
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
+        let answer = self.read(fields, origin.source)?;
+        self.took(&answer, origin.source);
         Ok(answer)
     }
 

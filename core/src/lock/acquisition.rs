@@ -154,7 +154,7 @@ impl Drop for Acquisition {
 
 /// A described release: whether the lock was held until now. Renewal has stopped already; dropped before it began, the lock is left
 /// to its end.
-pub(super) struct Release {
+pub(super) struct HandleRelease {
     /// None once it is over.
     held: Option<Arc<HeldLock>>,
     /// Whether it was held when this was described.
@@ -162,30 +162,30 @@ pub(super) struct Release {
     driver: Option<Driver>,
 }
 
-impl Release {
-    pub fn new(held: Option<Arc<HeldLock>>) -> Release {
-        Release::of(held, HeldLock::give_up)
+impl HandleRelease {
+    pub fn new(held: Option<Arc<HeldLock>>) -> HandleRelease {
+        HandleRelease::of(held, HeldLock::give_up)
     }
 
-    pub fn forfeiting(held: Option<Arc<HeldLock>>) -> Release {
-        Release::of(held, HeldLock::lose)
+    pub fn forfeiting(held: Option<Arc<HeldLock>>) -> HandleRelease {
+        HandleRelease::of(held, HeldLock::lose)
     }
 
     /// Of what nobody holds any more.
-    pub fn orphaned(held: Arc<HeldLock>) -> Release {
-        Release { held: Some(held), was_held: false, driver: None }
+    pub fn orphaned(held: Arc<HeldLock>) -> HandleRelease {
+        HandleRelease { held: Some(held), was_held: false, driver: None }
     }
 
-    fn of(held: Option<Arc<HeldLock>>, end: fn(&HeldLock)) -> Release {
+    fn of(held: Option<Arc<HeldLock>>, end: fn(&HeldLock)) -> HandleRelease {
         let was_held = held.as_ref().is_some_and(|held| held.is_held());
         held.iter().for_each(|held| end(held));
         // The close of its client has given it back.
         let held = held.filter(|held| !held.spec.clients().any(|client| client.is_closed()));
-        Release { held, was_held, driver: None }
+        HandleRelease { held, was_held, driver: None }
     }
 }
 
-impl Machine for Release {
+impl Machine for HandleRelease {
     fn start(&mut self, driver: Driver) -> Start {
         self.driver = Some(driver);
         let Some(held) = &self.held else { return Start::Done(Ok(Answer::new(false))) };
@@ -240,7 +240,7 @@ impl Machine for Release {
     }
 }
 
-impl Drop for Release {
+impl Drop for HandleRelease {
     fn drop(&mut self) {
         // A process with a thread of ours releases in the background what could not be released; another leaves it to its end.
         if matches!(self.driver, Some(Driver::Threads | Driver::Loop)) {
@@ -264,6 +264,6 @@ pub(super) fn give_back(held: Arc<HeldLock>) {
     held.give_up();
     // As any release: whoever waits for it here must not rest on.
     let nobody: Arc<dyn Sink> = Arc::new(Nobody);
-    let release: Op<Answer> = Op::machine(Box::new(Release::orphaned(held)));
+    let release: Op<Answer> = Op::machine(Box::new(HandleRelease::orphaned(held)));
     driver::submit(vec![(0, release)], &nobody);
 }

@@ -175,8 +175,8 @@ impl Command for AdoptCall {
         self.adopt.twin(space, now)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
-        let token: Option<u64> = self.adopt.decode(fields, heard)?.take()?;
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
+        let token: Option<u64> = self.adopt.decode(fields, origin)?.take()?;
         Ok(Answer::new(token.is_some_and(|token| self.take_over(token))))
     }
 

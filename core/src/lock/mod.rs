@@ -25,7 +25,7 @@ use wire::base::fork::ForkCell;
 use wire::call::answer::Answer;
 use wire::op::Op;
 
-use acquisition::{Acquisition, Release};
+use acquisition::{Acquisition, HandleRelease};
 use attempt::Attempt;
 pub(crate) use held::HeldLock;
 pub use held::{LockState, LossListener};
@@ -160,7 +160,7 @@ impl Lock {
     /// Describes the release: true if it was held until now. Renewal stops at once. Releasing what is not held, or was lost, is
     /// false.
     pub fn release(&self) -> Op<bool> {
-        Op::machine(Box::new(Release::new(self.inner.handle().held.take())))
+        Op::machine(Box::new(HandleRelease::new(self.inner.handle().held.take())))
     }
 
     /// For a binding whose object goes away: releases in the background what it holds, and returns what to warn its user of. None if
@@ -176,7 +176,7 @@ impl Lock {
     /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
     /// of a loss at once.
     pub fn forfeit(&self) -> Op<bool> {
-        Op::machine(Box::new(Release::forfeiting(self.held_now())))
+        Op::machine(Box::new(HandleRelease::forfeiting(self.held_now())))
     }
 
     /// Extends the lease to at least `ttl` microseconds (none: the lock's own) from now: false if it was lost. It only ever

@@ -54,8 +54,8 @@ impl Command for ExtendCall {
         self.extend.twin(space, now)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
-        let answer = self.extend.decode(fields, heard)?;
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
+        let answer = self.extend.decode(fields, origin)?;
         let (Some(done), Some(held)) = (answer.get::<bool>(), &self.held) else { return Ok(answer) };
         held.extended(self.sent, self.extend.ttl, *done);
         // The answer may have come when the lease was over.
@@ -98,8 +98,8 @@ impl Command for ForceReleaseCall {
         self.release.twin(space, now)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
         messages::freed(&self.spec);
-        self.release.decode(fields, heard)
+        self.release.decode(fields, origin)
     }
 }

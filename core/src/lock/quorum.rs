@@ -303,7 +303,7 @@ impl Command for Age {
         Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(0), Reply::Int(1)])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let (seconds, keeps) = (unsigned(fields, 0)?, unsigned(fields, 1)? == 1);
         Ok(Answer::new(keeps || seconds.saturating_mul(1_000_000) > self.ttl))
     }

@@ -50,7 +50,7 @@ impl Command for Close {
         Ok(vec![int(1), int(now), int(closed.into())])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(format!("{} is not open: there is nothing to close", self.target.shown))),

@@ -134,7 +134,7 @@ impl Command for ReadLedger {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         Ok(Answer::new(fields.chunks(3).map(|fields| self.read(fields)).collect::<Result<Vec<LedgerEntry>>>()?))
     }
 }

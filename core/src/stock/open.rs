@@ -108,7 +108,7 @@ impl Command for OpenSale {
         Ok(reply(1, &opened, true))
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         match unsigned(fields, 0)? {
             outcome @ (0 | 1) => Ok(Answer::new(outcome == 1)),
             2 => Err(refused(self.conflict(fields)?)),

@@ -114,7 +114,7 @@ impl Command for Reservations {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let mut reservations = Vec::new();
         let mut rest = fields.get(1..).unwrap_or_default();
         while !rest.is_empty() {

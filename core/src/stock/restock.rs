@@ -64,7 +64,7 @@ impl Command for Restock {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let (stock, quantity) = (&self.target.shown, unsigned(fields, 1)?);
         match unsigned(fields, 0)? {
             1 => Ok(Answer::new(quantity)),

@@ -115,7 +115,7 @@ impl Command for Settle {
         Ok(vec![int(1), int(now), int(all.into())])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         if unsigned(fields, 0)? == 2 {
             let most = MAX_PRIZES_MOVED;
             return Err(refused(format!("{} is of more than {most} prizes: settle fewer at once", self.describe())));

@@ -82,7 +82,7 @@ impl Command for Status {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let phase = match unsigned(fields, 0)? {
             0 => StockPhase::NotOpen,
             1 => StockPhase::Open,

@@ -277,7 +277,7 @@ impl Command for Take {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let outcome = TakeOutcome::of_reply(unsigned(fields, 0)?)?;
         let refused = (unsigned(fields, 1)? as usize).checked_sub(1);
         let mut members = Vec::new();

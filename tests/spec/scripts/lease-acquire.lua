@@ -10,6 +10,38 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+if #KEYS == 1 and ARGV[12] == '' then
+  local string, key = string, KEYS[1]
+  local value = redis.call('GET', key)
+  local size, last = 17, 0
+  if value then
+    size, last = 0, 2^53
+    if #value >= 17 then
+      local q, k, one, before, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
+      if q == 81 and k == 75 and one == 1 and tombstones + waiters == 0 then size, last = #value, before end
+    end
+  end
+  if last < 2^53 and size == 17 then
+    local ttl, floor, weight, token, who = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[7] + 0.0, ARGV[14] + 0.0, ARGV[11]
+    if weight <= ARGV[6] + 0.0 then
+      if token == 0 then
+        token = now
+        if token <= floor then token = floor + 1 end
+        if token <= last then token = last + 1 end
+      end
+      if token > last then last = token end
+      redis.call('SET', key, struct.pack('<c3I8I4I2c16I8I8I8I8I4I2', 'QK\1', last, 0, 0, ARGV[3],
+        now + ttl, ttl, token, now, weight, #who) .. who, 'PX', ARGV[15])
+      return {1, now, 0, 1, 0, token}
+    end
+  elseif last < 2^53 and size >= 17 + 54 and ARGV[8] == '0' and string.sub(value, 18, 33) ~= ARGV[3] then
+    local deadline, ttl, token, since, held, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
+    if size == 17 + 54 + who and deadline > now and deadline < 2^53 and deadline <= now + ttl and since <= now
+      and ttl < 2^53 and token < 2^53 and held + ARGV[7] > ARGV[6] + 0.0 then
+      return {1, now, 0, 0, 0, deadline - now, 0, string.sub(value, 17 + 54 + 1)}
+    end
+  end
+end
 local string, math = string, math
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local WAITS, HOLDS = '<I8I8I4B', '<I8I8I8I8I4I2'

@@ -10,6 +10,24 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+if #KEYS == 1 then
+  local string, key = string, KEYS[1]
+  local value = redis.call('GET', key)
+  if value and #value >= 17 + 54 and string.sub(value, 18, 33) == ARGV[3] then
+    local q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
+    local deadline, length, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
+    local ttl = ARGV[4] + 0.0
+    local till = now + ttl
+    if q == 81 and k == 75 and one == 1 and last < 2^53 and tombstones + waiters == 0 and #value == 17 + 54 + who
+      and deadline > now and deadline <= now + length and deadline <= till and deadline < 2^53 and token < 2^53
+      and length < 2^53 and since <= now then
+      if length < ttl then length = ttl end
+      local done = redis.pcall('SET', key, string.sub(value, 1, 33) .. struct.pack('<I8I8', till, length)
+        .. string.sub(value, 50), 'PX', ARGV[5])
+      if not done.err then return {1, now, 1} end
+    end
+  end
+end
 local string, math = string, math
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local WAITS, HOLDS = '<I8I8I4B', '<I8I8I8I8I4I2'

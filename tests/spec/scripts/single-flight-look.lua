@@ -10,6 +10,21 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+if #ARGV == 6 then
+  local piece = redis.call('GETRANGE', KEYS[1], 0, 4096 - 1)
+  local length = #piece
+  if length >= 116 and length < 4096 then
+    local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
+      struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
+    local left = made + fresh - now
+    if mark == 'QC\1' and kind ~= 0 and kind < 3 and size == length - 116 and made <= now and left > 0
+      and deadline <= now and failed <= now and guard <= now + 36000000000 and version < 2^53 and last < 2^53
+      and fresh < 2^49 and stale < 2^49 and delta < 2^49 and ttl < 2^49 and pause < 2^49
+      and (delta < 2^32 and delta or 2^32) * ARGV[6] < 1000 * left then
+      return {1, now, 0, 0, 0, kind, 0, now - made, string.sub(piece, 116 + 1)}
+    end
+  end
+end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'

@@ -46,16 +46,16 @@ impl<'a> Frame<'a> {
 
 /// How a reply came.
 #[derive(Clone, Copy)]
-pub struct Heard {
+pub struct ReplyOrigin {
     /// Who replied.
     pub source: Source,
     /// Whether the command was sent again because nobody knew whether it had run.
     pub is_repeated: bool,
 }
 
-impl From<Source> for Heard {
-    fn from(source: Source) -> Heard {
-        Heard { source, is_repeated: false }
+impl From<Source> for ReplyOrigin {
+    fn from(source: Source) -> ReplyOrigin {
+        ReplyOrigin { source, is_repeated: false }
     }
 }
 
@@ -84,7 +84,7 @@ pub trait Command: Send + Sync {
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>>;
     /// Reads the reply after its first two fields: a flag, unless a command says otherwise. It may take what is large out of the
     /// fields.
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)?))
     }
     /// Whether its script has written, as this answer shows: then Redis takes writes. Not sure is no.

@@ -20,7 +20,7 @@ pub mod prelude {
     pub use super::answer::Answer;
     pub use super::args::Args;
     pub use super::around::{Around, Bundle};
-    pub use super::command::{Command, Effect, Frame, Heard, bytes, flag, int, odd_reply, unsigned};
+    pub use super::command::{Command, Effect, Frame, ReplyOrigin, bytes, flag, int, odd_reply, unsigned};
     pub use super::resp::{Reply, ReplyLimit};
     pub use super::script::Script;
     pub use super::space::Space;

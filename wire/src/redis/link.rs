@@ -21,7 +21,7 @@ use crate::session::exchange::{Exchange, Step};
 use crate::session::node::Node;
 
 /// Whether somebody still waits for a call.
-pub(crate) type Wanted<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
+pub(crate) type IsWanted<T> = Arc<dyn Fn(&T) -> bool + Send + Sync>;
 
 /// A pipelined connection, made when needed and again when lost.
 pub(crate) struct Link<T> {
@@ -37,7 +37,7 @@ pub(crate) struct Link<T> {
     /// Called from another thread when a dial has ended.
     wake: Arc<dyn Fn() + Send + Sync>,
     /// Whether somebody still waits for the call: asked before it is sent, each time.
-    wanted: Wanted<T>,
+    wanted: IsWanted<T>,
     /// Counts connections: descriptors are reused by the system, these numbers are not.
     epoch: u64,
 }
@@ -63,7 +63,7 @@ impl Drop for Dialing {
 }
 
 impl<T> Link<T> {
-    pub(crate) fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: Wanted<T>) -> Link<T> {
+    pub(crate) fn new(node: Arc<Node>, wake: Arc<dyn Fn() + Send + Sync>, wanted: IsWanted<T>) -> Link<T> {
         Link {
             node,
             state: LinkState::Idle,

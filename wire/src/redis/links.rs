@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::blocking::astray;
-use super::link::{Link, Wanted, closed};
+use super::link::{IsWanted, Link, closed};
 use super::pipelined::PipelinedCall;
 use crate::base::error::Result;
 use crate::call::answer::Answer;
@@ -34,12 +34,12 @@ pub(crate) struct Links<T> {
     session: Weak<Session>,
     done: Vec<(T, Result<Answer>)>,
     wake: Arc<dyn Fn() + Send + Sync>,
-    wanted: Wanted<T>,
+    wanted: IsWanted<T>,
 }
 
 impl<T> Links<T> {
     /// `wake` is called from another thread when a dial has ended; `wanted` says whether somebody still waits for a call.
-    pub(crate) fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: Wanted<T>) -> Links<T> {
+    pub(crate) fn new(wake: Arc<dyn Fn() + Send + Sync>, wanted: IsWanted<T>) -> Links<T> {
         Links {
             all: Vec::new(),
             napping: Vec::new(),

@@ -22,7 +22,7 @@ use crate::base::source::Source;
 use crate::call::answer::Answer;
 use crate::call::around::{Around, OnError};
 use crate::call::breaker::NotSent;
-use crate::call::command::{Command, Heard, odd_reply, unsigned};
+use crate::call::command::{Command, ReplyOrigin, odd_reply, unsigned};
 use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
@@ -377,7 +377,7 @@ impl Exchange {
 
     fn read(&self, reply: &mut [Reply], source: Source) -> Result<Answer> {
         unsigned(reply, 1)?;
-        self.command.decode(&mut reply[2..], Heard { source, is_repeated: self.unknown.is_some() })
+        self.command.decode(&mut reply[2..], ReplyOrigin { source, is_repeated: self.unknown.is_some() })
     }
 
     /// Lets the failure policy have its say, and a waiting caller wait on.

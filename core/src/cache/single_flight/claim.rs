@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use super::entry::{CacheEntry, EntryKind};
+use super::entry::{CacheEntry, EntryKind, SLACK_MS};
 use super::{CLAIM, MOST_PAYLOAD, part_with_room, take_bytes};
 use wire::call::hint::AttemptId;
 use wire::call::prelude::*;
@@ -69,6 +69,7 @@ impl Command for Claim {
         args.bytes(&self.id);
         args.numbers([self.ttl, self.kind() as u64]);
         part_with_room(args, self.payload());
+        args.number(self.ttl.div_ceil(1_000) + SLACK_MS);
     }
 
     fn reply_limit(&self) -> ReplyLimit {
@@ -102,7 +103,7 @@ impl Command for Claim {
         Ok(reply(true, self.kind(), self.ttl, 0, self.payload().to_vec()))
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let kind = unsigned(fields, 1)?;
         let payload = take_bytes(fields, 4)?;
         let value = match kind {

@@ -58,7 +58,7 @@ impl Command for Invalidate {
         Ok(vec![Reply::Int(1), int(now), int(had.into()), int(was_loaded.into())])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         Ok(Answer::new(flag(fields, 0)? | flag(fields, 1)?))
     }
 }

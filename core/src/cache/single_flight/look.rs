@@ -243,7 +243,7 @@ impl Command for Look {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let count = fields.len() / FIELDS;
         if fields.len() != FIELDS * count || !(1..=self.keys_to_ask().len()).contains(&count) {
             return Err(odd_reply(format!("{} fields", fields.len())));

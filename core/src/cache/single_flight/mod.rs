@@ -126,12 +126,16 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
     NamedScript::new(name, CONSTANTS, fragments)
 }
 
-static LOOK: NamedScript = script("single-flight-look", &[CODEC, LEASE, TELL, WAIT, include_str!("look.lua")]);
+static LOOK: NamedScript = script(
+    "single-flight-look",
+    &[include_str!("look_simple.lua"), CODEC, LEASE, TELL, WAIT, include_str!("look.lua")],
+);
 static FILL: NamedScript = script("single-flight-fill", &[CODEC, LEASE, TELL, WAIT, include_str!("fill.lua")]);
 static FAIL: NamedScript = script("single-flight-fail", &[CODEC, LEASE, TELL, WAIT, include_str!("fail.lua")]);
 static INVALIDATE: NamedScript =
     script("single-flight-invalidate", &[CODEC, LEASE, TELL, WAIT, include_str!("invalidate.lua")]);
-static CLAIM: NamedScript = script("single-flight-claim", &[CODEC, LEASE, include_str!("claim.lua")]);
+static CLAIM: NamedScript =
+    script("single-flight-claim", &[include_str!("claim_simple.lua"), CODEC, LEASE, include_str!("claim.lua")]);
 
 /// The scripts of entries.
 pub(crate) fn scripts() -> Vec<(String, String)> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::table::{LeaseHolder, LeaseTable, Waiter, waits_in_order};
-use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, QueueMode, load_all, save};
+use super::{ACQUIRE, AttemptId, Channel, HEARTBEAT, MOST_HOLDERS, MOST_WAITERS, QueueMode, kept_for, load_all, save};
 use wire::call::prelude::*;
 
 pub(super) const REFUSED: u64 = 0;
@@ -213,6 +213,7 @@ impl Command for Acquire {
         args.bytes(self.instead_of.as_ref().map_or(&[], |id| id.as_slice()));
         args.number(self.waited);
         args.number(self.token);
+        args.number(kept_for(self.ttl));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
@@ -279,9 +280,9 @@ impl Command for Acquire {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
         // Repeated, as of a release: who is not there any more was released by the first try.
-        let released = if heard.is_repeated { self.instead_of.is_some() } else { unsigned(fields, 2)? == 1 };
+        let released = if origin.is_repeated { self.instead_of.is_some() } else { unsigned(fields, 2)? == 1 };
         let outcome = match (unsigned(fields, 1)?, fields.len()) {
             (REFUSED, 6) => AcquireOutcome::Refused {
                 released,
@@ -293,7 +294,7 @@ impl Command for Acquire {
             (CANCELLED, 3) => AcquireOutcome::Cancelled { released },
             (other, count) => return Err(odd_reply(format!("outcome {other} with {count} fields"))),
         };
-        Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: heard.is_repeated }))
+        Ok(Answer::new(Grant { outcome, healed: unsigned(fields, 0)? == 1, repeated: origin.is_repeated }))
     }
 
     fn has_written(&self, answer: &Answer) -> bool {

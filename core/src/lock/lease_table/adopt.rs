@@ -72,7 +72,7 @@ impl Command for Adopt {
         answer.get::<Option<u64>>().is_some_and(Option::is_some)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let token = unsigned(fields, 1)?;
         Ok(Answer::new((unsigned(fields, 0)? == 1).then_some(token)))
     }

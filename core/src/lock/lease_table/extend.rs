@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AttemptId, EXTEND, load_all, save};
+use super::{AttemptId, EXTEND, kept_for, load_all, save};
 use wire::call::prelude::*;
 
 /// Lengthens the lease of an id in every table, or in none. Answers whether it holds in all.
@@ -30,6 +30,7 @@ impl Command for ExtendLease {
     fn args(&self, args: &mut Args<'_>) {
         args.bytes(&self.id);
         args.number(self.ttl);
+        args.number(kept_for(self.ttl));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {

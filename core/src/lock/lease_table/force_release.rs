@@ -51,7 +51,7 @@ impl Command for ForceRelease {
         Ok(vec![Reply::Int(1), int(now), int(ended)])
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         Ok(Answer::new(unsigned(fields, 0)?))
     }
 }

@@ -81,7 +81,7 @@ impl Command for Inspect {
         Ok(reply)
     }
 
-    fn decode(&self, fields: &mut [Reply], _heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], _origin: ReplyOrigin) -> Result<Answer> {
         let holders = fields.get(3..).unwrap_or_default();
         if holders.len() % HOLDER_FIELDS != 0 {
             return Err(odd_reply(format!("{} fields", fields.len())));

@@ -67,6 +67,11 @@ pub enum QueueMode {
     Order = 2,
 }
 
+/// How long a table is kept whose last lease lasts for so many microseconds, in milliseconds.
+fn kept_for(lease: u64) -> u64 {
+    TABLE_MEMORY + lease.div_ceil(1_000)
+}
+
 /// Reads the tables of all keys, without the holder that leaves.
 fn load_all(space: &dyn Space, keys: &[Vec<u8>], now: u64, leaving: Option<&AttemptId>) -> Result<Vec<LeaseTable>> {
     keys.iter().map(|key| Ok(LeaseTable::load(space.get(key)?, now, leaving))).collect()
@@ -113,11 +118,29 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
     NamedScript::new(name, CONSTANTS, fragments)
 }
 
-static ACQUIRE: NamedScript =
-    script("lease-acquire", &[CODEC, LOAD, FIND, PLACE, RENEW, SAVE, TELL, WAKE, include_str!("acquire.lua")]);
-static RELEASE: NamedScript =
-    script("lease-release", &[CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")]);
-static EXTEND: NamedScript = script("lease-extend", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")]);
+static ACQUIRE: NamedScript = script(
+    "lease-acquire",
+    &[
+        include_str!("acquire_simple.lua"),
+        CODEC,
+        LOAD,
+        FIND,
+        PLACE,
+        RENEW,
+        SAVE,
+        TELL,
+        WAKE,
+        include_str!("acquire.lua"),
+    ],
+);
+static RELEASE: NamedScript = script(
+    "lease-release",
+    &[include_str!("release_simple.lua"), CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")],
+);
+static EXTEND: NamedScript = script(
+    "lease-extend",
+    &[include_str!("extend_simple.lua"), CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")],
+);
 static ADOPT: NamedScript = script("lease-adopt", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("adopt.lua")]);
 static INSPECT: NamedScript = script("lease-inspect", &[CODEC, LOAD, include_str!("inspect.lua")]);
 static FORCE_RELEASE: NamedScript =

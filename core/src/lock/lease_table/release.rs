@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AttemptId, RELEASE, load_all, save};
+use super::{AttemptId, RELEASE, kept_for, load_all, save};
 use wire::call::prelude::*;
 
 /// Frees what an id holds and takes it away from those who wait, in every table. Answers whether it held in all.
@@ -37,6 +37,7 @@ impl Command for Release {
         args.number(self.cancel);
         args.number(self.permits);
         args.bytes(&self.wake_prefix);
+        args.number(kept_for(0));
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
@@ -60,8 +61,8 @@ impl Command for Release {
         Ok(vec![Reply::Int(1), int(now), int(held.into())])
     }
 
-    fn decode(&self, fields: &mut [Reply], heard: Heard) -> Result<Answer> {
+    fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
         // What is not held any more was freed by the first try.
-        flag(fields, 0).map(|held| Answer::new(held || heard.is_repeated))
+        flag(fields, 0).map(|held| Answer::new(held || origin.is_repeated))
     }
 }

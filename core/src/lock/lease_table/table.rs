@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{
-    AttemptId, Channel, HEARTBEAT, LONGEST_TOMBSTONE, MOST_TOMBSTONES, MOST_WAITERS, PATIENCE, RIGHT_OF_WAY,
-    TABLE_MEMORY,
+    AttemptId, Channel, HEARTBEAT, LONGEST_TOMBSTONE, MOST_TOMBSTONES, MOST_WAITERS, PATIENCE, RIGHT_OF_WAY, kept_for,
 };
 use wire::base::clock::clamp;
 use wire::call::lua::EXACT;
@@ -121,7 +120,7 @@ impl LeaseTable {
     /// The milliseconds that it is kept.
     pub fn memory(&self, now: u64) -> u64 {
         let latest = self.holders.iter().map(|held| held.deadline).max();
-        TABLE_MEMORY + latest.map_or(0, |latest| (latest - now).div_ceil(1_000))
+        kept_for(latest.map_or(0, |latest| latest - now))
     }
 
     /// The permits that are held.
