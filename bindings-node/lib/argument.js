@@ -161,7 +161,10 @@ function address(given) {
   // Not by its class: test environments bring their own.
   const isUrl = Object.prototype.toString.call(given) === '[object URL]'
   const url = isUrl ? /** @type {URL} */ (given).href : given
-  if (typeof url !== 'string') throw failure('invalid_argument', `url is ${kind(url)}: give a string or a URL`)
+  if (typeof url !== 'string') {
+    const options = typeof url === 'object' && url !== null ? ', and options behind it' : ''
+    throw failure('invalid_argument', `url is ${kind(url)}: give a string or a URL${options}`)
+  }
   if (!isText(url)) throw failure('invalid_argument', 'url has no UTF-8 form: change it')
   return url
 }

@@ -125,8 +125,8 @@ test('no error shows what it was given, wherever it was given', async () => {
 test('what is no address is refused, and not shown', () => {
   const make = /** @type {any} */ (quotalock.Client)
   for (const [given, message] of /** @type {[any, string][]} */ ([
-    [{ host: 'db', password: SECRET }, 'url is an object: give a string or a URL'],
-    [[ADDRESS], 'url is an array: give a string or a URL'],
+    [{ host: 'db', password: SECRET }, 'url is an object: give a string or a URL, and options behind it'],
+    [[ADDRESS], 'url is an array: give a string or a URL, and options behind it'],
     [12345, 'url is a number: give a string or a URL'],
     [null, 'url is missing: give a string or a URL'],
     [`${ADDRESS}\ud800`, 'url has no UTF-8 form: change it'],
