@@ -2,13 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::call::call_method;
 use crate::caller::{Answered, answered};
-use crate::doorbell::Owner;
 use crate::link::LoopDriver;
 
 impl LoopDriver {
@@ -49,23 +47,5 @@ impl LoopDriver {
         let mut state = self.lock();
         state.link.close();
         answered(&mut state.link)
-    }
-}
-
-impl Owner for Py<LoopDriver> {
-    fn wake(&self, py: Python<'_>) -> PyResult<()> {
-        LoopDriver::wake(self.bind(py))
-    }
-
-    fn let_go(&self) {
-        let driver = self.get();
-        // A child of a fork that closes its parent's loop leaves the parent's connection alone.
-        if driver.is_ours() {
-            drop(driver.let_go());
-        }
-    }
-
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self)
     }
 }

@@ -12,7 +12,7 @@ use quotalock::driver::{Interest, LoopLink, Sink};
 
 use crate::call::{call, call_method};
 use crate::caller::{Caller, Done};
-use crate::doorbell::Doorbell;
+use crate::doorbell::{Doorbell, Owner};
 use crate::ending::enter;
 use crate::error::raised;
 use crate::future::resolve;
@@ -216,4 +216,22 @@ impl LoopDriver {
 /// The callback for the loop.
 fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
     driver.getattr(intern!(driver.py(), "_turn"))
+}
+
+impl Owner for Py<LoopDriver> {
+    fn wake(&self, py: Python<'_>) -> PyResult<()> {
+        LoopDriver::wake(self.bind(py))
+    }
+
+    fn let_go(&self) {
+        let driver = self.get();
+        // A child of a fork that closes its parent's loop leaves the parent's connection alone.
+        if driver.is_ours() {
+            drop(driver.let_go());
+        }
+    }
+
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self)
+    }
 }

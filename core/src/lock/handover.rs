@@ -7,7 +7,7 @@ use super::held::HeldLock;
 use super::options::check_ttl;
 use super::passed::Passed;
 use super::spec::LockSpec;
-use super::{Inner, Lock, LockOptions, acquisition, messages};
+use super::{Inner, Lock, LockOptions, acquisition, to_thread};
 use crate::client::Client;
 use crate::lock::lease_table::Adopt;
 use wire::base::error::{Code, Error, Result, shown};
@@ -150,7 +150,7 @@ impl AdoptCall {
     fn take_over(&self, token: u64) -> bool {
         let held = Arc::new(HeldLock::new(self.lock.spec.clone(), self.adopt.heir, token, self.sent));
         if self.lock.granted(&held, self.number) && held.is_held() {
-            messages::keep_if_renewed(&held);
+            to_thread::keep_if_renewed(&held);
             return true;
         }
         acquisition::give_back(held);

@@ -5,7 +5,6 @@ mod attempt;
 mod handover;
 mod held;
 pub(crate) mod lease_table;
-mod messages;
 mod ops;
 mod options;
 mod passed;
@@ -13,6 +12,7 @@ mod queue;
 mod quorum;
 mod renewals;
 mod spec;
+mod to_thread;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -249,7 +249,7 @@ impl Lock {
             held.on_loss(listener);
             // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
             if held.is_held() {
-                messages::watch(&held);
+                to_thread::watch(&held);
             }
         }
     }
@@ -350,7 +350,7 @@ impl Inner {
         let (attempt, held) = (std::mem::take(&mut handle.attempt), handle.held.take());
         drop(handle);
         if attempt != 0 {
-            messages::look_for_abandoned(&self.spec);
+            to_thread::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
             acquisition::give_back(held);

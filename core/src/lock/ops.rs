@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::held::HeldLock;
 use super::spec::LockSpec;
-use super::{messages, quorum};
+use super::{quorum, to_thread};
 use crate::lock::lease_table::{ExtendLease, ForceRelease};
 use wire::call::prelude::*;
 
@@ -99,7 +99,7 @@ impl Command for ForceReleaseCall {
     }
 
     fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
-        messages::freed(&self.spec);
+        to_thread::freed(&self.spec);
         self.release.decode(fields, origin)
     }
 }

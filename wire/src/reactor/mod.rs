@@ -30,7 +30,7 @@ pub use errands::Errand;
 use errands::Errands;
 pub use guest::{Action, Guest, Guests, Need, Work};
 pub use outage::Outage;
-pub use wait_stage::{IN_MEMORY, WaitStage, longest_rest};
+pub use wait_stage::{IN_MEMORY, LONGEST_REST, WaitStage, longest_rest};
 
 /// What an answer is for.
 enum Pending {

@@ -1,4 +1,4 @@
-//! One thread per process that drives the links of all clients: for Node, and for Rust's own futures.
+//! One thread per process that drives links: for Rust's own futures, for what a loop cannot wait for itself, and for Node where it has no loop that we know.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 /// In memory nobody gives hints: one asks again after this.
 pub const IN_MEMORY: Duration = Duration::from_millis(5);
 
-/// The longest that one rests before asking again: what a lost hint costs at most. By its luck up to a fifth less, so that
-/// those who wait don't all ask at once.
+/// The longest that one rests before asking again: what a lost hint costs at most. Whoever waits must be remembered for longer.
+pub const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// How long one rests at most: by its luck up to a fifth less than [`LONGEST_REST`], so that those who wait don't all ask at once.
 pub fn longest_rest(luck: u8) -> Duration {
-    Duration::from_secs(1).mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
+    LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
 }
 
 /// One who waits, between asking and resting; `Others` says who asks in its place.

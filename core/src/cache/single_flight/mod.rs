@@ -17,6 +17,7 @@ use wire::call::lua::{Constants, EXACT};
 use wire::call::resp::{self, Reply};
 use wire::call::script::NamedScript;
 use wire::call::space::Space;
+use wire::reactor::LONGEST_REST;
 
 pub use claim::{Claim, Claimed};
 pub use entry::EntryKind;
@@ -42,6 +43,8 @@ pub const MAX_LUCK: u64 = 1_000_000;
 pub(crate) const MOST_WAITERS: usize = 1_024;
 /// How long the channels of an entry are listed after the last of them asked, in milliseconds.
 pub(crate) const HEARTBEAT_MS: u64 = 2_000;
+const _: () =
+    assert!(HEARTBEAT_MS > LONGEST_REST.as_millis() as u64, "a waiter would be forgotten between two questions");
 
 /// The two Redis keys of an entry: its own, and that of those who wait.
 pub type Keys = [Vec<u8>; 2];

@@ -1,4 +1,4 @@
-//! Writes scripts out rule by rule; `scripts/README.md` is the manual.
+//! Writes scripts out rule by rule; `script/README.md` is the manual.
 //!
 //! A server runs straight code on locals much faster than loops over tables, so a script is composed: the lines of
 //! `{load,<transition>,finish}.lua` in order, where

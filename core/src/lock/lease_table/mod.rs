@@ -21,6 +21,7 @@ use wire::call::hint::{SHARDED, TELL};
 use wire::call::lua::{Constants, EXACT};
 use wire::call::script::NamedScript;
 use wire::call::space::Space;
+use wire::reactor::LONGEST_REST;
 
 pub use acquire::{Acquire, AcquireOutcome, Grant};
 pub use adopt::Adopt;
@@ -33,6 +34,7 @@ pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.
 pub(crate) const HEARTBEAT: u64 = 1_500_000;
+const _: () = assert!(HEARTBEAT > LONGEST_REST.as_micros() as u64, "a waiter would be forgotten between two questions");
 /// For how long a waiter that only wants a hint goes before newcomers once it was told, in microseconds.
 pub(crate) const RIGHT_OF_WAY: u64 = 50_000;
 /// For how long a waiter that only wants a hint may be overtaken; from then on it waits in order. In microseconds.
