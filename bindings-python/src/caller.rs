@@ -13,8 +13,17 @@ use crate::loop_loading::{Shared, lock};
 /// Who awaits a call.
 pub struct Caller {
     pub future: Py<PyAny>,
-    /// What the call is a part of, and its place there; none if its answer is its caller's.
-    part: Option<(Arc<Step>, usize)>,
+    answers: AnswersTo,
+}
+
+/// Whose the answer of a call is.
+pub enum AnswersTo {
+    /// Its caller's.
+    Caller,
+    /// A load's: the call is a whole step of it.
+    Load(Shared),
+    /// A load's: the call is one of those of a step, in this place.
+    Step(Arc<Step>, usize),
 }
 
 /// Calls that are a step of a load.
@@ -55,14 +64,9 @@ pub enum Outcome {
 pub type Answered = (Py<PyAny>, Outcome);
 
 impl Caller {
-    /// The caller of one call.
-    pub fn new(future: Py<PyAny>) -> Caller {
-        Caller { future, part: None }
-    }
-
-    /// The caller of a step of a load, for the call in this place.
-    pub fn of_step(future: Py<PyAny>, step: Arc<Step>, at: usize) -> Caller {
-        Caller { future, part: Some((step, at)) }
+    /// Who awaits a call by this future.
+    pub fn new(future: Py<PyAny>, answers: AnswersTo) -> Caller {
+        Caller { future, answers }
     }
 
     /// Whether its future was not cancelled.
@@ -72,15 +76,21 @@ impl Caller {
 
     /// Whether its call goes on though nobody wants the answer: it may bring a lease, or ends one.
     pub fn is_bound(&self) -> bool {
-        self.part.is_some()
+        !matches!(self.answers, AnswersTo::Caller)
     }
 
     /// What its future is resolved with after this answer; none if others are to come.
     fn answered(self, answer: Result<Answer>) -> Option<Answered> {
-        match self.part {
-            None => Some((self.future, Outcome::Answer(answer))),
-            Some((step, at)) => step.take(at, answer).then_some((self.future, Outcome::Carried)),
+        match self.answers {
+            AnswersTo::Caller => return Some((self.future, Outcome::Answer(answer))),
+            AnswersTo::Load(loading) => lock(&loading).on_answers(vec![answer]),
+            AnswersTo::Step(step, at) => {
+                if !step.take(at, answer) {
+                    return None;
+                }
+            }
         }
+        Some((self.future, Outcome::Carried))
     }
 }
 
