@@ -60,8 +60,6 @@ pub struct WaitPlace {
     pub topic: AttemptId,
     /// When waiting ends.
     pub until: Instant,
-    /// Whether it is likely to wait.
-    pub is_likely: bool,
 }
 
 /// What takes back a machine that waits on the process' thread, when nobody wants its answer any more.
@@ -97,6 +95,11 @@ pub trait Machine: Send {
     /// Where it waits; none if it never does.
     fn place(&self) -> Option<WaitPlace> {
         None
+    }
+
+    /// Whether it is likely to wait: then it listens before its first question, if that costs nothing.
+    fn is_likely_to_wait(&self) -> bool {
+        false
     }
 
     /// Hints for it will be heard here, if anywhere.

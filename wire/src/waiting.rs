@@ -14,14 +14,17 @@ use crate::session::exchange::Exchange;
 
 /// Runs a machine on this thread alone, which listens and rests itself.
 pub(crate) fn run(mut machine: Box<dyn Machine>, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-    let mut wait = machine.place().map(HintWait::new);
-    if let Some(wait) = wait.as_mut().filter(|wait| wait.is_likely()) {
+    let mut wait = None;
+    if machine.is_likely_to_wait()
+        && let Some(place) = machine.place()
+    {
+        let wait = wait.insert(HintWait::new(place));
         wait.listen_if_idle();
         machine.listen_at(wait.ear());
     }
     match machine.start(Driver::Caller) {
         Start::Ask(exchange) => {
-            let result = converse(&mut *machine, exchange, wait.as_mut(), interrupted);
+            let result = converse(&mut *machine, exchange, wait, interrupted);
             machine.on_end(&result);
             result
         }
@@ -34,16 +37,23 @@ pub(crate) fn run(mut machine: Box<dyn Machine>, interrupted: &mut dyn FnMut() -
 fn converse(
     machine: &mut dyn Machine,
     mut exchange: Exchange,
-    mut wait: Option<&mut HintWait>,
+    mut wait: Option<HintWait>,
     interrupted: &mut dyn FnMut() -> bool,
 ) -> Result<Answer> {
     loop {
-        let next = machine.on_answer(blocking::run(exchange, interrupted));
-        let waited = match (next, wait.as_deref_mut()) {
-            (Next::Done(result), _) => return result,
-            (_, None) => return machine.on_wait_over(),
-            (Next::Listen, Some(wait)) => wait.listen(interrupted),
-            (Next::Rest(until), Some(wait)) => match wait.rest(until, interrupted) {
+        let rest = match machine.on_answer(blocking::run(exchange, interrupted)) {
+            Next::Done(result) => return result,
+            Next::Listen => None,
+            Next::Rest(until) => Some(until),
+        };
+        // Not before it is needed: the place of a cache's entry has a hash in it, and most calls need not wait.
+        let Some(here) = wait.take().or_else(|| machine.place().map(HintWait::new)) else {
+            return machine.on_wait_over();
+        };
+        let wait = wait.insert(here);
+        let waited = match rest {
+            None => wait.listen(interrupted),
+            Some(until) => match wait.rest(until, interrupted) {
                 Ok(()) if wait.is_over() => return machine.on_wait_over(),
                 rested => rested,
             },
@@ -51,14 +61,12 @@ fn converse(
         if let Err(error) = waited {
             match machine.outlasts(&error) {
                 // The server has answered, and only had no time to take a subscription.
-                None if error.may_pass() && wait.as_deref().is_some_and(HintWait::is_over) => {
-                    return machine.on_wait_over();
-                }
+                None if error.may_pass() && wait.is_over() => return machine.on_wait_over(),
                 Some(until) => sleep_until(until, interrupted)?,
                 None => return machine.on_failure(error),
             }
         }
-        machine.listen_at(wait.as_deref().and_then(HintWait::ear));
+        machine.listen_at(wait.ear());
         exchange = match machine.ask() {
             Some(exchange) => exchange,
             None => return machine.on_wait_over(),

@@ -59,7 +59,6 @@ impl Machine for Lookup {
             slot: self.slot(),
             topic: self.target.topic(),
             until: self.until,
-            is_likely: false,
         })
     }
 

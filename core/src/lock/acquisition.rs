@@ -121,8 +121,11 @@ impl Machine for Acquisition {
             slot: attempt.slot(),
             topic: attempt.id,
             until: attempt.until,
-            is_likely: attempt.waits() && !attempt.is_in_memory(),
         })
+    }
+
+    fn is_likely_to_wait(&self) -> bool {
+        self.attempt.as_ref().is_some_and(|attempt| attempt.waits() && !attempt.is_in_memory())
     }
 
     fn listen_at(&mut self, channel: Option<HintChannel>) {

@@ -164,13 +164,7 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
             },
         };
         match (exchange.start(), machine) {
-            (Step::Done(answer), None) => answered.push((id, answer)),
-            (Step::Done(answer), Some(machine)) => {
-                match (SharedCall { tag: id, machine: Some(machine) }).settle(answer) {
-                    Settled::Done(id, answer) => answered.push((id, answer)),
-                    Settled::Waits(id, machine) => machine.enter(id, sink),
-                }
-            }
+            (Step::Done(answer), machine) => answered.extend(settle(SharedCall { tag: id, machine }, answer, sink)),
             (step, machine) => {
                 let client = exchange.session().engine().number;
                 let call = SharedCall { tag: Tag::new(id, sink), machine };
@@ -185,16 +179,28 @@ pub(crate) fn submit(calls: Vec<(u64, Call)>, sink: &Arc<dyn Sink>) -> Vec<(u64,
         Ok(thread) => thread.post(|inbox| inbox.submissions.append(&mut submissions)),
         Err(error) => {
             for Submission { mut exchange, call, .. } in submissions {
-                let (_, id) = call.tag.into_parts();
+                let SharedCall { tag, machine } = call;
+                let (_, id) = tag.into_parts();
                 let answer = match exchange.on_failure(Failure::NotSent(error.clone())) {
                     Step::Done(answer) => answer,
                     Step::Send | Step::Sleep(_) | Step::Discover => Err(error.clone()),
                 };
-                answered.push((id, answer));
+                answered.extend(settle(SharedCall { tag: id, machine }, answer, sink));
             }
         }
     }
     answered
+}
+
+/// Reads the answer of a call that needed no connection; none if it waits for others now.
+fn settle(call: SharedCall<u64>, answer: Result<Answer>, sink: &Arc<dyn Sink>) -> Option<(u64, Result<Answer>)> {
+    match call.settle(answer) {
+        Settled::Done(id, answer) => Some((id, answer)),
+        Settled::Waits(id, machine) => {
+            machine.enter(id, sink);
+            None
+        }
+    }
 }
 
 /// Takes back a call that was submitted and is not answered yet: its answer, an error, comes to `sink` without delay. What

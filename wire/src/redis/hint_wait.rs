@@ -22,11 +22,6 @@ impl HintWait {
         HintWait { place, subscription: None, generation: generation() }
     }
 
-    /// Whether its caller is likely to wait.
-    pub fn is_likely(&self) -> bool {
-        self.place.is_likely
-    }
-
     /// Whether its caller's time is over.
     pub fn is_over(&self) -> bool {
         Instant::now() >= self.place.until
