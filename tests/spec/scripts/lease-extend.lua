@@ -10,23 +10,24 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local own, own_until, own_length
 if #KEYS == 1 then
-  local string, key = string, KEYS[1]
-  local value = redis.call('GET', key)
+  local string, value = string, redis.call('GET', KEYS[1])
   if value and #value >= 17 + 54 and string.sub(value, 18, 33) == ARGV[3] then
     local q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
-    local deadline, length, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
-    local ttl = ARGV[4] + 0.0
-    local till = now + ttl
+    local till, ttl, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
     if q == 81 and k == 75 and one == 1 and last < 2^53 and tombstones + waiters == 0 and #value == 17 + 54 + who
-      and deadline > now and deadline <= now + length and deadline <= till and deadline < 2^53 and token < 2^53
-      and length < 2^53 and since <= now then
-      if length < ttl then length = ttl end
-      local done = redis.pcall('SET', key, string.sub(value, 1, 33) .. struct.pack('<I8I8', till, length)
-        .. string.sub(value, 50), 'PX', ARGV[5])
-      if not done.err then return {1, now, 1} end
+      and till > now and till <= now + ttl and till < 2^53 and ttl < 2^53 and token < 2^53 and since <= now then
+      own, own_until, own_length = value, till, ttl
     end
   end
+end
+if own and own_until <= now + ARGV[4] then
+  local string, ttl, length = string, ARGV[4] + 0.0, own_length
+  if length < ttl then length = ttl end
+  local done = redis.pcall('SET', KEYS[1], string.sub(own, 1, 33) .. struct.pack('<I8I8', now + ttl, length)
+    .. string.sub(own, 50), 'PX', ARGV[5])
+  if not done.err then return {1, now, 1} end
 end
 local string, math = string, math
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

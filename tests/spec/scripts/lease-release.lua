@@ -10,19 +10,21 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
-if #KEYS == 1 and ARGV[4] == '0' then
-  local string, key = string, KEYS[1]
-  local value = redis.call('GET', key)
+local own, own_until, own_length
+if #KEYS == 1 then
+  local string, value = string, redis.call('GET', KEYS[1])
   if value and #value >= 17 + 54 and string.sub(value, 18, 33) == ARGV[3] then
     local q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
-    local deadline, ttl, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
+    local till, ttl, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
     if q == 81 and k == 75 and one == 1 and last < 2^53 and tombstones + waiters == 0 and #value == 17 + 54 + who
-      and deadline > now and deadline <= now + ttl and deadline < 2^53 and token < 2^53
-      and ttl < 2^53 and since < 2^53 then
-      local done = redis.pcall('SET', key, string.sub(value, 1, 17), 'PX', ARGV[7])
-      if not done.err then return {1, now, 1} end
+      and till > now and till <= now + ttl and till < 2^53 and ttl < 2^53 and token < 2^53 and since <= now then
+      own, own_until, own_length = value, till, ttl
     end
   end
+end
+if own and ARGV[4] == '0' then
+  local done = redis.pcall('SET', KEYS[1], string.sub(own, 1, 17), 'PX', ARGV[7])
+  if not done.err then return {1, now, 1} end
 end
 local string, math = string, math
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'

@@ -111,6 +111,7 @@ const CONSTANTS: &Constants = &[
 const CODEC: &str = include_str!("codec.lua");
 const LOAD: &str = include_str!("load.lua");
 const FIND: &str = include_str!("find.lua");
+const OWN_LEASE: &str = include_str!("own_lease.lua");
 const PLACE: &str = include_str!("place.lua");
 const RENEW: &str = include_str!("renew.lua");
 const SAVE: &str = include_str!("save.lua");
@@ -137,11 +138,11 @@ static ACQUIRE: NamedScript = script(
 );
 static RELEASE: NamedScript = script(
     "lease-release",
-    &[include_str!("release_simple.lua"), CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")],
+    &[OWN_LEASE, include_str!("release_simple.lua"), CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")],
 );
 static EXTEND: NamedScript = script(
     "lease-extend",
-    &[include_str!("extend_simple.lua"), CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")],
+    &[OWN_LEASE, include_str!("extend_simple.lua"), CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")],
 );
 static ADOPT: NamedScript = script("lease-adopt", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("adopt.lua")]);
 static INSPECT: NamedScript = script("lease-inspect", &[CODEC, LOAD, include_str!("inspect.lua")]);
