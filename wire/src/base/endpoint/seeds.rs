@@ -152,4 +152,17 @@ mod tests {
             assert_eq!(redacted(url), shown, "{url}");
         }
     }
+
+    #[test]
+    fn a_server_is_found_by_its_name_and_port_before_its_name_alone() {
+        let map = HostMap::parse("10.0.0.1=c,10.0.0.1:6379=b:7001,d=e").unwrap();
+        for (known, reached) in [
+            (("10.0.0.1", 6_379), ("b", 7_001)),
+            (("10.0.0.1", 6_380), ("c", 6_380)),
+            (("d", 1), ("e", 1)),
+            (("x", 2), ("x", 2)),
+        ] {
+            assert_eq!(map.translated(known.0, known.1), (reached.0.to_owned(), reached.1));
+        }
+    }
 }
