@@ -1,10 +1,11 @@
-"""Has cargo-mutants change the Rust code of core and wire for some minutes, and compares what survives with `survivors.toml`.
+"""Has cargo-mutants change the Rust code of core and wire for some minutes.
 
-`rust.py SEED MINUTES [FILE ...]` tests a shard: as many mutants as fit in the time. Another seed takes another shard, and
-as many seeds in a row as there are shards take all of them. With files it tests all of their mutants.
+Compares the mutants that survive with `survivors.toml`. `rust.py SEED MINUTES [FILE ...]` tests a shard: as many as fit in
+the time. Another seed takes another shard, and as many seeds in a row as there are shards take all of them. With files it
+tests all of their mutants.
 
-A mutant is built with the unit tests of its own crate. Those that survive these are built again with the unit tests of the
-core and the vectors in memory. None of them needs a server.
+A mutant is built with the unit tests of its own crate. Those that survive these are built again with the unit tests of
+the core and the vectors in memory. None of them needs a server.
 """
 
 from __future__ import annotations
@@ -65,10 +66,13 @@ def listed(*options: str) -> list[dict[str, Any]]:
 
 
 def tested(folder: Path, until: float, options: list[str]) -> list[tuple[dict[str, Any], bool]] | None:
-    """Tests mutants until a time: each of those that build, and whether it survived. None if the tests fail without any."""
+    """Tests mutants until a time: each of those that build, and whether it survived.
+
+    None if the tests fail without any.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     bound = ["timeout", "--signal=INT", "--kill-after=60", str(max(1, round(until - time.monotonic())))]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(FOLDER / "build")}
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(FOLDER / "build"), "RUST_BACKTRACE": "0"}
     command = [*bound, *CARGO, f"--output={folder}", "--no-times", *options]
     code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if code == UNFIT:
@@ -102,20 +106,23 @@ def main(seed: int, minutes: float, files: list[str]) -> int:
     if first is None or second is None:
         print("the tests fail without any mutant: mend that first")
         return 1
-    final = {mutant["name"]: survived for mutant, survived in second}
-    fate = [(mutation(mutant), final.get(mutant["name"], False)) for mutant, _ in first]
-    alive, known = {of for of, survived in fate if survived}, survivors()
-    there, seen = Counter(map(mutation, every)), Counter(of for of, _ in fate)
+    survived = {mutant["name"]: survived for mutant, survived in second}
+    # The time may end before the second part does.
+    ends = [(mutation(mutant), survived.get(mutant["name"])) for mutant, lives in first if lives]
+    fates = [(mutation(mutant), False) for mutant, lives in first if not lives]
+    fates += [(of, lives) for of, lives in ends if lives is not None]
+    alive, known = {of for of, lives in fates if lives}, survivors()
+    there, seen = Counter(map(mutation, every)), Counter(of for of, _ in fates)
     new = sorted(alive - known, key=str)
     gone = sorted((of for of in known - alive if there[of] == 0 or seen[of] == there[of]), key=str)
     for of in new:
         print(f"SURVIVED  {of}: add a unit test, or list it with its reason in tests/mutants/survivors.toml")
     for of in gone:
         print(f"GONE      {of}: it survives no more, so survivors.toml must not list it")
-    untested = len(left) - len(second)
+    took, survivor_count = (time.monotonic() - began) / 60, sum(lives for _, lives in fates)
     print(
-        f"{len(fate)} mutants in {(time.monotonic() - began) / 60:.0f} minutes: {sum(not s for _, s in fate) - untested} caught,"
-        f" {sum(s for _, s in fate)} survived, {len(new)} of them new; {untested} not tested to the end"
+        f"{len(fates)} mutants in {took:.0f} minutes: {len(fates) - survivor_count} caught, {survivor_count} survived,"
+        f" {len(new)} kinds of them new; {len(first) - len(fates)} not tested to the end"
     )
     return 1 if new or gone else 0
 

@@ -135,6 +135,8 @@ mod tests {
             ("redis+cluster://a?host_map=x", "10.0.0.1:6379=127.0.0.1:7001"),
             ("redis+cluster://a?host_map=x=y:0", "10.0.0.1:6379=127.0.0.1:7001"),
             ("redis+cluster://a?db=0", "db"),
+            ("redis+cluster://a?password_file=s3cret", "absolute path"),
+            ("redis+cluster://:one@a?password_file=/other", "take one of the two out"),
         ] {
             let error = Endpoint::parse(url, None).unwrap_err();
             assert!(error.message().contains(cure), "{url}: {error}");
