@@ -1,8 +1,8 @@
 """Has cargo-mutants change the Rust code of core and wire for some minutes.
 
-Compares the mutants that survive with `survivors.toml`. `rust.py SEED MINUTES [FILE ...]` tests a shard: as many as fit in
-the time. Another seed takes another shard, and as many seeds in a row as there are shards take all of them. With files it
-tests all of their mutants.
+Compares the mutants that survive with `survivors.toml`. `rust.py SEED MINUTES [FILE ...]` tests a shard: as many
+mutants as fit in the time. Another seed takes another shard; with as many seeds in a row as there are shards, each
+mutant has been tested once. With files it tests all of their mutants.
 
 A mutant is built with the unit tests of its own crate. Those that survive these are built again with the unit tests of
 the core and the vectors in memory. None of them needs a server.
