@@ -8,3 +8,12 @@ pub fn name() -> String {
     let end = name.iter().position(|byte| *byte == 0).unwrap_or(0);
     if failed { String::new() } else { String::from_utf8_lossy(&name[..end]).replace('\n', " ") }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn the_name_is_that_of_the_system() {
+        let known = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        assert_eq!(super::name(), known.trim_end());
+    }
+}
