@@ -34,7 +34,7 @@ LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-lo
 # How many suites run at once, since they wait more than they work. The output of each is printed in one piece when it
 # ends. All of them run, even if one fails, and find everything built.
 TEST_JOBS ?= 3
-PARTS := core python php node workers cli
+PARTS := core python php node workers cli next
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,$(PARTS),--assume-old=build-$(part)) --assume-old=setup
 # `make test SUITE=name` runs these too, `make test` does not.
@@ -85,6 +85,12 @@ build-cli:
 # The workers of the tests that are written in Rust.
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
+
+# A build that pretends to be the next version, for the test of upgrades.
+.PHONY: build-next
+build-next: setup
+	RUSTFLAGS='--cfg quotalock_next_format' cargo build --quiet --release --target-dir target/next \
+		-p quotalock-python -p quotalock-php -p quotalock-node
 
 .PHONY: surface scripts commands page-types
 surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
@@ -171,7 +177,7 @@ endef
 test: $(if $(SUITE),test-$(SUITE),build build-workers build-cli) ## Runs the tests, in 25 minutes (SUITE=python ONLY=name: some)
 	$(if $(SUITE),,$(call run_suites,suites,$(SUITES),$(TEST_JOBS)))
 
-test-long: $(if $(SUITE),test-long-$(SUITE),build build-workers build-cli) ## Runs the tests that take long (SUITE=python ONLY=name: some)
+test-long: $(if $(SUITE),test-long-$(SUITE),build build-workers build-cli build-next) ## Runs the tests that take long (SUITE=python ONLY=name: some)
 	$(if $(SUITE),,$(call run_suites,long-suites,$(LONG_SUITES),2))
 
 suites: $(SUITES)
@@ -283,7 +289,7 @@ test-attack: build-python
 	$(WITH_SERVERS) $(PYTHON) tests/attack/run.py --seconds 60 --most 700
 
 # Servers and processes that are killed, frozen and restarted.
-test-faults: build build-workers
+test-faults: build build-workers build-next
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q $(OF_PYTEST) tests/faults
 
 # Faults of clusters and Sentinels, TIMES as many. `make test-long` does not run it without SUITE=cluster.

@@ -629,9 +629,9 @@ export class Client implements Disposable, AsyncDisposable {
  * Decides for keys by one policy; made by {@link Client.limiter}.
  *
  * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with {@link UnavailableError},
- * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, and with
- * {@link InvalidArgumentError} before anything is sent; the first two only if the client's
- * {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
+ * {@link ClosedError}, and with {@link InvalidArgumentError} before anything is sent; the first two only if the
+ * client's {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
  */
 export class Limiter {
   private constructor()
@@ -842,7 +842,7 @@ export class Reservation {
  * largest that it has seen. A forked child does not hold what its parent holds.
  *
  * Calls that ask Redis can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
- * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
+ * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  *
  * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A
  * handle that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was
@@ -954,8 +954,8 @@ export class Lock implements AsyncDisposable {
  * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state that
  * anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within
  * the client's timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
- * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, whatever
- * {@link ClientOptions.onError} is.
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
+ * {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  */
 export class Stock {
   private constructor()
@@ -1154,8 +1154,8 @@ export class LedgerEntry {
  * Work that is done once for each id; made by {@link Client.once}. An id is 1 to 1,024 bytes.
  *
  * All calls can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
- * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is: better not done than done
- * twice.
+ * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is:
+ * better not done than done twice.
  */
 export class Once {
   private constructor()
@@ -1222,9 +1222,9 @@ export class Claimed {
  * the old one.
  *
  * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail with
- * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and
- * {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'` a {@link get} loads in place
- * of the first two.
+ * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError},
+ * {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'`
+ * a {@link get} loads in place of the first two.
  */
 export class Cache {
   private constructor()
@@ -1478,6 +1478,7 @@ export type Code =
   | 'unavailable'
   | 'timeout'
   | 'wrong_type'
+  | 'newer_version'
   | 'cross_slot'
   | 'not_permitted'
   | 'limited'
@@ -1517,6 +1518,11 @@ export class TimeoutError extends QuotalockError {
 /** The key in Redis holds another Redis type. */
 export class WrongTypeError extends QuotalockError {
   readonly code: 'wrong_type'
+}
+
+/** A newer version of Quotalock wrote the value of the key. */
+export class NewerVersionError extends QuotalockError {
+  readonly code: 'newer_version'
 }
 
 /** The keys of one call are in different slots of a cluster. */

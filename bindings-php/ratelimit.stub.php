@@ -315,7 +315,7 @@ namespace Quotalock {
      * Decides for keys by one policy; made by Client::limiter().
      *
      * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with UnavailableException,
-     * TimeoutException, NotPermittedException, WrongTypeException and ClosedException, and with
+     * TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, and with
      * InvalidArgumentException before anything is sent; the first two only if the client's `$onError` is `raise`,
      * unless the method says otherwise.
      */
@@ -482,7 +482,7 @@ namespace Quotalock {
      * the largest that it has seen. A forked child does not hold what its parent holds.
      *
      * Calls that ask Redis can fail with UnavailableException, TimeoutException, NotPermittedException,
-     * WrongTypeException and ClosedException, whatever `$onError` is.
+     * WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
      * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
      * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is down, releasing at
@@ -636,8 +636,8 @@ namespace Quotalock {
      * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
      * that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
      * within the client's timeout: nothing is taken, sold or added twice. All of them can fail with
-     * UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException, whatever
-     * `$onError` is.
+     * UnavailableException, TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and
+     * ClosedException, whatever `$onError` is.
      *
      * You may repeat every call after an exception that leaves its outcome unknown: nothing is sold or added twice, and
      * with a request id nothing is taken twice.
@@ -802,8 +802,8 @@ namespace Quotalock {
     /**
      * Work that is done once for each id; made by Client::once(). An id is 1 to 1,024 bytes.
      *
-     * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and
-     * ClosedException, whatever `$onError` is: better not done than done twice.
+     * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException,
+     * NewerVersionException and ClosedException, whatever `$onError` is: better not done than done twice.
      */
     final class Once implements OnceInterface
     {
@@ -873,8 +873,8 @@ namespace Quotalock {
      * old one.
      *
      * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail
-     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException,
-     * whatever `$onError` is; with `whenAway: 'load'` a get() loads in place of the first two.
+     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and
+     * ClosedException, whatever `$onError` is; with `whenAway: 'load'` a get() loads in place of the first two.
      */
     final class Cache implements CacheInterface
     {
@@ -2067,6 +2067,14 @@ namespace Quotalock\Exception {
 
     /** The key in Redis holds another Redis type. */
     final class WrongTypeException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** A newer version of Quotalock wrote the value of the key. */
+    final class NewerVersionException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string
         {

@@ -49,6 +49,7 @@ const SECTIONS = [
       'guide/cli',
       'guide/doctor',
       'guide/simulate',
+      'formats',
       'troubleshooting',
     ],
   ],

@@ -467,8 +467,8 @@ class Limiter:
     """Decides for keys by one policy; made by `Client.limiter`.
 
     A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with `Unavailable`, `Timeout`,
-    `NotPermitted`, `WrongType` and `Closed`, and with `InvalidArgument` before anything is sent; the first two only if
-    the client's `on_error` is `raise`, unless the method says otherwise.
+    `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, and with `InvalidArgument` before anything is sent; the
+    first two only if the client's `on_error` is `raise`, unless the method says otherwise.
 
     Threads may share it. With a `request_id` (1 to 256 bytes, such as a UUID) a call is charged once: the same id for
     the same key gets the first answer again while it is remembered (the client's `request_memory`), even when the first
@@ -775,8 +775,8 @@ class Lock:
     A resource is safe from a holder that was paused if it refuses every fencing `token` smaller than the largest that
     it has seen. A forked child does not hold what its parent holds.
 
-    Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever
-    `on_error` is.
+    Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and
+    `Closed`, whatever `on_error` is.
 
         with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
             ...  # lock.token is for the resource, which refuses smaller ones
@@ -908,7 +908,7 @@ class Stock:
     Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
     that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
     within the client's timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`,
-    `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is.
+    `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -1228,8 +1228,8 @@ class LedgerEntry:
 class Once:
     """Work that is done once for each id; made by `Client.once`. An id is 1 to 1,024 bytes.
 
-    All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is:
-    better not done than done twice.
+    All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever
+    `on_error` is: better not done than done twice.
 
         orders = client.once("orders")
         receipt = orders.run("order:42", lambda: charge(order))
@@ -1323,8 +1323,8 @@ class Cache:
     one.
 
     Keys are 1 to 1,024 bytes, values up to 64 MiB, or None: it is known that there is no value. All calls can fail with
-    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is; with `when_away="load"`
-    a `get` loads in place of the first two.
+    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is; with
+    `when_away="load"` a `get` loads in place of the first two.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
