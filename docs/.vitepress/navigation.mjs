@@ -37,6 +37,7 @@ const SECTIONS = [
     'Operate',
     [
       'deployment',
+      'upgrades',
       'servers',
       'failover',
       'guide/cluster',
