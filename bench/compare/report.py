@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import benchmark_charts
 from rounds import NOISY
 from tables import table
 
@@ -66,13 +67,13 @@ in the last column, which names the figure.
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question was answered: groups of turns, or a table made elsewhere."""
+    """What a question was answered: groups of turns, or the bytes of a key by language and library."""
 
     name: str
     title: str
     words: str
     turns: Sequence[Turns] = ()
-    made: str = ""
+    weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
@@ -82,8 +83,10 @@ def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[t
     for answer in answers:
         parts.append(f"## {answer.title}\n\n{answer.words}\n")
         if answer.turns:
-            parts.append(f"![{answer.title}]({pictures}/compare-{answer.name}.svg)\n")
-        parts.append(answer.made or _figures(answer.turns))
+            for language in dict.fromkeys(benchmark_charts.language(group.name) for group in answer.turns):
+                chart = f"compare-{answer.name}-{benchmark_charts.SLUGS[language]}.svg"
+                parts.append(f"![{answer.title}: {language}]({pictures}/{chart})\n")
+        parts.append(_weights(answer.weights) if answer.weights else _figures(answer.turns))
         parts += [f"* {remark}" for remark in _why(answer.turns)]
         parts.append("")
     parts.append("## Setup of each library\n")
@@ -110,14 +113,15 @@ def _figures(turns: Sequence[Turns]) -> str:
         ours = group.rows[0]
         for row in group.rows:
             first = row is ours
-            cells = [_number(row.median(figure), figure) for figure in known]
-            ratios = ["", "", ""] if first else [*_ratios(ours, row), _marked(ours, row)]
-            rows.append([group.name if first else "", row.peer.name, *cells, *ratios])
+            cells = [number(row.median(figure), figure) for figure in known]
+            compared = ["", "", ""] if first else [*ratios(ours, row), _marked(ours, row)]
+            rows.append([group.name if first else "", row.peer.name, *cells, *compared])
     head = ("", "", *(FIGURES[figure][0] for figure in known), "times", "CPU", "peer ahead in")
     return table(head, rows, left=2)
 
 
-def _ratios(ours: Row, row: Row) -> list[str]:
+def ratios(ours: Row, row: Row) -> list[str]:
+    """Our calls per second divided by the peer's, and its CPU per call by ours, as the page prints them."""
     pairs = (
         (ours.median("calls_per_second"), row.median("calls_per_second")),
         (row.median("client_us"), ours.median("client_us")),
@@ -160,7 +164,8 @@ def _why(turns: Sequence[Turns]) -> list[str]:
     return told
 
 
-def _number(value: float | None, figure: str) -> str:
+def number(value: float | None, figure: str) -> str:
+    """A figure as the page prints it."""
     if value is None:
         return ""
     if figure == "connections":
@@ -168,7 +173,7 @@ def _number(value: float | None, figure: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def weights(measured: Mapping[tuple[str, str], float]) -> str:
+def _weights(measured: Mapping[tuple[str, str], float]) -> str:
     """The bytes of a key."""
     ours = next(iter(measured.values()))
     rows = [
