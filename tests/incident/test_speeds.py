@@ -90,3 +90,11 @@ def test_the_page_of_a_framework_quotes_the_data(row: dict[str, object]) -> None
     (quoted,) = re.findall(r"\*\*Speed\*\*(.*?)(?:\n\n|\Z)", text, re.DOTALL)
     for kind in ("admitted", "denied"):
         assert f"{row[kind]}x" in quoted, kind
+
+
+def test_the_page_of_the_benchmarks_has_the_words_of_make_compare() -> None:
+    sources = {name: (ROOT / f"bench/compare/{name}.py").read_text() for name in ("report", "questions")}
+    (rules,) = re.findall(r'^RULES = """\n(.*?)^"""$', sources["report"], re.MULTILINE | re.DOTALL)
+    assert rules in BENCHMARKS
+    for question in speeds.DATA["questions"]:
+        assert question["name"] == "requests" or f'"{question["title"]}"' in sources["questions"]
