@@ -575,8 +575,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
   /**
-   * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise as
-   * {@link Stock.confirm}.
+   * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended. Otherwise
+   * as {@link Stock.confirm}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
@@ -585,8 +585,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
-   * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if others have
-   * ended; true if all of them held, or had been cancelled.
+   * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have ended.
+   * Returns true if none had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
@@ -1010,15 +1010,15 @@ export class Stock {
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at least);
-   * false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+   * Sells the units of a reservation. Returns true, also if it was confirmed before (which is remembered for at least a
+   * day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of the sale too.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
   /**
-   * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered; false if
-   * the hold had ended or was confirmed.
+   * Gives the units of a reservation back to the stock. Returns true, also if it was cancelled before, as long as that
+   * is remembered; false if the hold had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
@@ -1365,8 +1365,8 @@ export interface Rule {
 }
 
 /**
- * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} does: limits
- * in one line, with a client for `QUOTALOCK_URL` that is made at the first call.
+ * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} returns. It
+ * is the one-line form of a limiter: the first call makes a client for `QUOTALOCK_URL`.
  *
  * @param name part of its Redis keys: all of one kind, name and prefix share their state.
  * @param policy the rules that it decides by, such as `10/minute;100/hour`.

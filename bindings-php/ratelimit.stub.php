@@ -733,9 +733,9 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at
-         * least); false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not
-         * matter.
+         * Sells the units of a reservation. Returns true, also if it was confirmed before (which is remembered for at
+         * least a day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of
+         * the sale too.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -745,8 +745,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered;
-         * false if the hold had ended or was confirmed.
+         * Gives the units of a reservation back to the stock. Returns true, also if it was cancelled before, as long as
+         * that is remembered; false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -1276,8 +1276,8 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise
-         * as Stock::confirm().
+         * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended.
+         * Otherwise as Stock::confirm().
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
          *     an id
@@ -1289,8 +1289,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-         * others have ended; true if all of them held, or had been cancelled.
+         * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+         * ended. Returns true if none had ended or was confirmed.
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
          *     an id
@@ -1935,8 +1935,8 @@ namespace Quotalock {
     }
 
     /**
-     * Whether the key is admitted, charged if so: limits in one line, with the client that the ini settings and the
-     * environment describe.
+     * Charges a key, and returns whether it was admitted. It is the one-line form of a limiter, with a client by the
+     * ini settings and the environment.
      *
      * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
      * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as

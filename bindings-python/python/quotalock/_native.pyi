@@ -368,8 +368,8 @@ class Client:
         """
 
     def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Sells what several reservations hold, or nothing (False) if one of them has ended: one atomic call. Otherwise
-        as `Stock.confirm`.
+        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended.
+        Otherwise as `Stock.confirm`.
 
         * `reservations`: at most 100, none twice, each a stock and an id.
 
@@ -377,8 +377,8 @@ class Client:
         """
 
     def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-        others have ended; True if all of them held, or had been cancelled.
+        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+        ended. Returns True if none had ended or was confirmed.
 
         * `reservations`: at most 100, none twice, each a stock and an id.
 
@@ -987,15 +987,16 @@ class Stock:
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
-        least); False, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+        """Sells the units of a reservation. Returns True, also if it was confirmed before (which is remembered for at
+        least a day); False if the hold had ended or was cancelled, and then sells nothing. It works after the end of
+        the sale too.
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
-        False if the hold had ended or was confirmed.
+        """Gives the units of a reservation back to the stock. Returns True, also if it was cancelled before, as long as
+        that is remembered; False if the hold had ended or was confirmed.
 
         Raises `InvalidArgument` for an id of another stock.
         """

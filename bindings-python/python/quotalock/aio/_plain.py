@@ -213,14 +213,14 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         return await on_loop(self._native.take_all)(unwrapped(takes), buyer, hold, request_id)
 
     async def confirm_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Sells what several reservations hold, or nothing (False) if one of them has ended: one atomic call; see
+        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended; see
         `quotalock.Client.confirm_all`.
         """
         return await on_loop(self._native.confirm_all)(unwrapped(reservations))
 
     async def cancel_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Returns what several reservations hold to their stocks: one atomic call; see
-        `quotalock.Client.cancel_all`.
+        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+        ended; see `quotalock.Client.cancel_all`.
         """
         return await on_loop(self._native.cancel_all)(unwrapped(reservations))
 
@@ -487,15 +487,11 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.take)(buyer, quantity, hold, request_id)
 
     async def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
-        least); False, and nothing is sold, if the hold had ended or was cancelled; see `quotalock.Stock.confirm`.
-        """
+        """Sells the units of a reservation; see `quotalock.Stock.confirm`."""
         return await on_loop(self._native.confirm)(id)
 
     async def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
-        False if the hold had ended or was confirmed; see `quotalock.Stock.cancel`.
-        """
+        """Gives the units of a reservation back to the stock; see `quotalock.Stock.cancel`."""
         return await on_loop(self._native.cancel)(id)
 
     async def extend(self, id: str, hold: float = 600.0) -> bool:
