@@ -1010,14 +1010,14 @@ export class Stock {
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells the units of a reservation. Returns true, also if it was confirmed before (which is remembered for at least a
+   * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at least a
    * day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of the sale too.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
   /**
-   * Gives the units of a reservation back to the stock. Returns true, also if it was cancelled before, as long as that
+   * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as that
    * is remembered; false if the hold had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.

@@ -733,7 +733,7 @@ namespace Quotalock {
         }
 
         /**
-         * Sells the units of a reservation. Returns true, also if it was confirmed before (which is remembered for at
+         * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at
          * least a day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of
          * the sale too.
          *
@@ -745,7 +745,7 @@ namespace Quotalock {
         }
 
         /**
-         * Gives the units of a reservation back to the stock. Returns true, also if it was cancelled before, as long as
+         * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as
          * that is remembered; false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id

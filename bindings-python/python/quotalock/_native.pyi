@@ -987,7 +987,7 @@ class Stock:
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells the units of a reservation. Returns True, also if it was confirmed before (which is remembered for at
+        """Sells the units of a reservation. Returns True, even if it was confirmed before (which is remembered for at
         least a day); False if the hold had ended or was cancelled, and then sells nothing. It works after the end of
         the sale too.
 
@@ -995,7 +995,7 @@ class Stock:
         """
 
     def cancel(self, id: str) -> bool:
-        """Gives the units of a reservation back to the stock. Returns True, also if it was cancelled before, as long as
+        """Gives the units of a reservation back to the stock. Returns True, even if it was cancelled before, as long as
         that is remembered; False if the hold had ended or was confirmed.
 
         Raises `InvalidArgument` for an id of another stock.
