@@ -1,7 +1,7 @@
 """Processes of this version and of the next one on the same keys, under load.
 
-No count is lost, no lock is granted twice, and nothing is stuck. An older process fails with `newer_version` at each value
-that a newer one wrote, and changes nothing.
+No count is lost, no lock is granted twice, and nothing is stuck. An older process fails with `newer_version` at each
+value that a newer one wrote, and changes nothing.
 """
 
 from __future__ import annotations

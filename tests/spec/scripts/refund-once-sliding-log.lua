@@ -16,10 +16,10 @@ local whose, denies = nil, true
  memory = ARGV[#ARGV] + 0.0
  local remembered = redis.call('GET', KEYS[#KEYS])
  if remembered then
-  local function check_format(value)
-   local number, check = string.byte(value, 7, 8)
-   if check and number + check == 255 and number > 1 and string.sub(value, 1, 6) == '\255quota' then
-    error('NEWERVERSION ' .. number, 0)
+  local function check_format(bytes)
+   local format, rest = string.byte(bytes, 7, 8)
+   if rest and format + rest == 255 and format > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. format, 0)
    end
   end
   check_format(remembered)
@@ -117,10 +117,10 @@ if value then
   local total = string.byte(value, 4) or 0
   foreign = string.sub(value, 1, 3) ~= 'QL\2'
   if foreign then
-   local function check_format(value)
-    local number, check = string.byte(value, 7, 8)
-    if check and number + check == 255 and number > 1 and string.sub(value, 1, 6) == '\255quota' then
-     error('NEWERVERSION ' .. number, 0)
+   local function check_format(bytes)
+    local format, rest = string.byte(bytes, 7, 8)
+    if rest and format + rest == 255 and format > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+     error('NEWERVERSION ' .. format, 0)
     end
    end
    check_format(value)

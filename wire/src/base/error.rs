@@ -210,7 +210,7 @@ pub fn span(micros: u64) -> String {
     if micros == 0 { "0".to_owned() } else { format!("{:?}", Duration::from_micros(micros)) }
 }
 
-/// How long somebody waited, for a message.
+/// How long a caller waited, for a message.
 pub fn within(wait: Duration) -> String {
     if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) }
 }
