@@ -56,9 +56,9 @@ if value then
   foreign = string.sub(value, 1, 3) ~= 'QL\2'
   if foreign then
    local function check_format(bytes)
-    local format, rest = string.byte(bytes, 7, 8)
-    if rest and format + rest == 255 and format > 1 and string.sub(bytes, 1, 6) == '\255quota' then
-     error('NEWERVERSION ' .. format, 0)
+    local number, rest = string.byte(bytes, 7, 8)
+    if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+     error('NEWERVERSION ' .. number, 0)
     end
    end
    check_format(value)

@@ -15,9 +15,9 @@ if not value then
  return {1, now, 0}
 end
 local function check_format(bytes)
- local format, rest = string.byte(bytes, 7, 8)
- if rest and format + rest == 255 and format > 1 and string.sub(bytes, 1, 6) == '\255quota' then
-  error('NEWERVERSION ' .. format, 0)
+ local number, rest = string.byte(bytes, 7, 8)
+ if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+  error('NEWERVERSION ' .. number, 0)
  end
 end
 check_format(value)
