@@ -51,8 +51,10 @@ pub(super) static TAKE_ONCE: NamedScript = script(
     "stock-take-once",
     &[CHECK_FORMAT, FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKING, MEMBERS, RETURN],
 );
-pub(super) static SETTLE: NamedScript =
-    script("stock-settle", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("settle.lua")]);
+pub(super) static SETTLE: NamedScript = script(
+    "stock-settle",
+    &[include_str!("settle_simple.lua"), CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("settle.lua")],
+);
 pub(super) static EXTEND: NamedScript =
     script("stock-extend", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("extend.lua")]);
 pub(super) static STATUS: NamedScript =
