@@ -83,9 +83,9 @@ def main() -> int:
     print("By hand: SET NX PX and a compare-and-delete; GET; SET NX PX.\n")
     print(table(("server", "call", "by hand", "ours", "ratio"), usual, left=2))
     print(
-        "\nA take from a stock, each of another buyer, next to a consume of a fixed-window, in turns; half of what is taken"
+        "\nA take from a stock, each of another buyer, next to a consume of a fixed-window, in turns; half of what is"
     )
-    print("is confirmed, and half is cancelled. The fastest fifth of short rounds, which others disturb least.\n")
+    print("taken is confirmed, half cancelled. The fastest fifth of short rounds, which others disturb least.\n")
     columns = ("server", "open holds", "µs consume", "µs take", "µs confirm", "µs cancel", "take / consume")
     print(table(columns, stocks, left=1))
     return 0
