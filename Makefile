@@ -100,10 +100,11 @@ scripts: ## Renews tests/spec/scripts, the text of every script as the server ge
 	cargo run --quiet -p quotalock --example scripts tests/spec/scripts
 
 # The debug build is what tests/cli compares it with.
-commands: build-cli ## Renews docs/commands.md, the help of the program and its commands
+commands: build-cli page-types ## Renews docs/commands.md, the help of the program, and the types of its page
 	python3 tools/commands.py target/debug/quotalock
 
-page-types: ## Renews cli/src/serve/page/api.d.ts, the types of what `quotalock serve` tells its page
+# cli/src/serve/page/api.d.ts, the types of what `quotalock serve` sends its page.
+page-types:
 	QUOTALOCK_RENEW=1 cargo test --quiet -p quotalock-cli serve::api
 
 .PHONY: clean
@@ -317,6 +318,14 @@ test-mutants: setup ## Plants faults, which tests must find (ONLY=lock: faults a
 	tests/frameworks/python/setup.sh
 	tests/frameworks/node/setup.sh
 	python3 tests/mutants/run.py $(ONLY)
+
+# Another version makes other mutants.
+.PHONY: mutants
+mutants: MINUTES = 20
+mutants: SEED = $(shell date +%j)
+mutants: setup ## Changes the core's Rust code, which its unit tests must find (MINUTES=20 SEED=7; ONLY=core/src/key.rs)
+	cargo install --quiet --locked --root target/tools cargo-mutants@27.1.0
+	python3 tests/mutants/rust.py $(SEED) $(MINUTES) $(ONLY)
 
 .PHONY: matrix
 matrix: build build-workers ## Runs the suites on all supported versions (ONLY=node-24: one row)

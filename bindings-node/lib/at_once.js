@@ -1,6 +1,6 @@
 'use strict'
 
-// Decisions that this process makes without a call (src/desk.rs).
+// Decisions that this process makes without a call (src/at_once.rs).
 
 const { Decision } = require('./decision.js')
 const { instant } = require('./inbox.js')

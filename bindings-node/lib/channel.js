@@ -1,7 +1,7 @@
 'use strict'
 
 // Collects the calls of a tick, hands them to the native half in one flush, and settles their promises when the answers
-// come, all of one batch at once. src/call.rs and src/answers/mod.rs say what the numbers mean.
+// come, all of one batch at once. src/call_array.rs and src/answers/mod.rs say what the numbers mean.
 
 const native = require('./native.js')
 const { advise, hasAdvice } = require('./advice.js')

@@ -15,7 +15,7 @@ const inbox = new Float64Array(16 << 10)
 const [END, MORE, FIRST] = [0, 1, 2]
 
 /**
- * What is decided at once (src/desk.rs): a decision of as many rules as there can be, with two numbers in front, the first of which
+ * What is decided at once (src/at_once.rs): a decision of as many rules as there can be, with two numbers in front, the first of which
  * also says, after every answer, whether there is a warning.
  * @type {Numbers}
  */

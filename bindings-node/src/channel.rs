@@ -5,7 +5,7 @@
 //! mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third shared array. Nothing here waits,
 //! and no promise is known here: a call is a whole number below 2^53 that JavaScript gives to no second one.
 //!
-//! What is needed for every call are functions (crossings.rs); the rest are methods.
+//! What is needed for every call are functions (call_functions.rs); the rest are methods.
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
@@ -17,22 +17,22 @@ use napi_derive::napi;
 use quotalock::{Answer, Op};
 
 use crate::answers::Mailbox;
+use crate::at_once::AtOnce;
 use crate::bell::{Reminders, bell};
-use crate::carriage::{Carriage, Reminds};
 use crate::client::{Client, Limiter};
-use crate::desk::Desk;
 use crate::error;
 use crate::own_loop::OwnLoop;
+use crate::transport::{Reminds, Transport};
 
 /// Carries the calls of one environment.
 #[napi]
 pub struct Channel {
     /// Keys of calls, the limiters, and what is decided at once.
-    pub(crate) desk: Rc<Desk>,
+    pub(crate) decider: Rc<AtOnce>,
     /// Handles that no limiter has.
     free: Vec<u32>,
     /// Nobody has it while JavaScript runs.
-    pub(crate) carriage: Rc<RefCell<Carriage>>,
+    pub(crate) transport: Rc<RefCell<Transport>>,
     pub(crate) mailbox: Arc<Mailbox>,
 }
 
@@ -54,33 +54,33 @@ impl Channel {
     ) -> error::Result<Channel> {
         let own = if has_loop { OwnLoop::new(env, &answered, &due) } else { None };
         let mailbox = Arc::new(Mailbox::new(bell(&answered)?));
-        let desk = Rc::new(Desk::new(keys, instant));
+        let decider = Rc::new(AtOnce::new(keys, instant));
         let reminds = own.map_or_else(|| Reminders::new(&due).map(Reminds::Bells), |own| Ok(Reminds::Own(own)))?;
-        let carriage = Rc::new(RefCell::new(Carriage::new(calls, inbox, desk.clone(), mailbox.clone(), reminds)));
-        if !carriage.borrow().has_loop() {
+        let transport = Rc::new(RefCell::new(Transport::new(calls, inbox, decider.clone(), mailbox.clone(), reminds)));
+        if !transport.borrow().has_loop() {
             let end =
-                |carriage: Rc<RefCell<Carriage>>| _ = carriage.try_borrow_mut().map(|mut carriage| carriage.end());
-            env.add_env_cleanup_hook(carriage.clone(), end).map_err(error::failed)?;
+                |transport: Rc<RefCell<Transport>>| _ = transport.try_borrow_mut().map(|mut transport| transport.end());
+            env.add_env_cleanup_hook(transport.clone(), end).map_err(error::failed)?;
         }
-        Ok(Channel { desk, free: Vec::new(), carriage, mailbox })
+        Ok(Channel { decider, free: Vec::new(), transport, mailbox })
     }
 
     /// Whether calls are written on JavaScript's own loop.
     #[napi(catch_unwind)]
     pub fn has_own_loop(&self) -> bool {
-        self.carriage().has_loop()
+        self.transport().has_loop()
     }
 
     /// Has a client leave when the environment ends.
     #[napi(catch_unwind)]
     pub fn keep(&mut self, client: &Client) {
-        self.carriage().keep_client(&client.inner);
+        self.transport().keep_client(&client.inner);
     }
 
     /// Gives a limiter a handle.
     #[napi(catch_unwind)]
     pub fn add(&mut self, limiter: &Limiter) -> u32 {
-        let (limiter, mut limiters) = (Some(limiter.inner.clone()), self.desk.limiters.borrow_mut());
+        let (limiter, mut limiters) = (Some(limiter.inner.clone()), self.decider.limiters.borrow_mut());
         match self.free.pop() {
             Some(handle) => {
                 limiters[handle as usize] = limiter;
@@ -96,7 +96,7 @@ impl Channel {
     /// Frees a handle.
     #[napi(catch_unwind)]
     pub fn remove(&mut self, handle: u32) {
-        let limiter = self.desk.limiters.borrow_mut().get_mut(handle as usize).and_then(Option::take);
+        let limiter = self.decider.limiters.borrow_mut().get_mut(handle as usize).and_then(Option::take);
         if limiter.is_some() {
             self.free.push(handle);
         }
@@ -105,22 +105,22 @@ impl Channel {
     /// Takes back a call whose caller is gone. It is still answered, and soon.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: f64) {
-        self.carriage().cancel(id as u64);
+        self.transport().cancel(id as u64);
     }
 
     /// A value of the answers just collected, which can be taken once.
     #[napi(catch_unwind, ts_return_type = "any")]
     pub fn value<'e>(&mut self, env: &'e Env, place: u32) -> error::Result<Unknown<'e>> {
-        let value = self.carriage().take_value(place);
+        let value = self.transport().take_value(place);
         value.map_or_else(|| Null.into_unknown(env), |value| value.taken(env)).map_err(error::failed)
     }
 
     /// Makes a call that waits for no batch.
     pub(crate) fn submit_now(&self, env: Env, id: f64, op: Op<Answer>) {
-        self.carriage().submit_now(env, id as u64, op);
+        self.transport().submit_now(env, id as u64, op);
     }
 
-    pub(crate) fn carriage(&self) -> RefMut<'_, Carriage> {
-        self.carriage.borrow_mut()
+    pub(crate) fn transport(&self) -> RefMut<'_, Transport> {
+        self.transport.borrow_mut()
     }
 }

@@ -8,7 +8,7 @@ use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
 use quotalock::{Answer, Charge, Code, Error, Limiter, Op, Unsettled};
 
-use crate::call::Asked;
+use crate::call_array::Asked;
 use crate::channel::Channel;
 use crate::client::{Client, Reservation};
 use crate::error::{Result, thrown};
@@ -71,8 +71,8 @@ impl Channel {
             let (estimate, ttl) = (unsigned("estimate", estimate)?, micros("ttl", ttl_ms)?);
             at(limiters, limiter)?.reserve(&key, estimate, ttl, Unsettled::parse(&unsettled)?)
         };
-        let (inner, op) = make(&self.desk.limiters.borrow()).map_err(thrown)?;
-        self.carriage().described.push(Some(Asked::Call(op.erased())));
+        let (inner, op) = make(&self.decider.limiters.borrow()).map_err(thrown)?;
+        self.transport().described.push(Some(Asked::Call(op.erased())));
         Ok(Reservation { inner })
     }
 
@@ -96,8 +96,8 @@ impl Channel {
         &mut self,
         make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>,
     ) -> Result<()> {
-        let op = make(&self.desk.limiters.borrow()).map_err(thrown)?;
-        self.carriage().described.push(Some(Asked::Call(op)));
+        let op = make(&self.decider.limiters.borrow()).map_err(thrown)?;
+        self.transport().described.push(Some(Asked::Call(op)));
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use napi_derive::napi;
 use quotalock::convert;
 
 use crate::cache::{Cache, Once};
-use crate::call::Asked;
+use crate::call_array::Asked;
 use crate::channel::Channel;
 use crate::error::{Result, thrown};
 use crate::given::micros;
@@ -19,9 +19,9 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn carry(&mut self, loading: &mut Loading) -> Result<()> {
         let (op, load) = loading.look().map_err(thrown)?;
-        let mut carriage = self.carriage();
-        carriage.keep_load(&loading.core);
-        carriage.described.push(Some(Asked::Look(op, load)));
+        let mut transport = self.transport();
+        transport.keep_load(&loading.core);
+        transport.described.push(Some(Asked::Look(op, load)));
         Ok(())
     }
 

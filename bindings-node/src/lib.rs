@@ -6,15 +6,14 @@
 
 mod address;
 mod answers;
+mod at_once;
 mod bell;
 mod cache;
-mod call;
-mod carriage;
+mod call_array;
+mod call_functions;
 mod channel;
 mod client;
-mod crossings;
 mod described;
-mod desk;
 mod entries;
 mod error;
 mod function;
@@ -31,4 +30,5 @@ mod own_loop;
 mod password;
 mod stock;
 mod testing;
+mod transport;
 mod uv;

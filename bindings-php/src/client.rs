@@ -18,7 +18,6 @@ use crate::charges::Charges;
 use crate::class;
 use crate::decision::DecidedAll;
 use crate::exception::Outcome;
-use crate::held;
 use crate::hook::Hook;
 use crate::limiter::Limiter;
 use crate::lock::Lock;
@@ -28,6 +27,7 @@ use crate::policy::PolicyArgument;
 use crate::property::{self, Property, Type};
 use crate::record::Shown;
 use crate::registry::{self, Handle};
+use crate::request_locks;
 use crate::settings::{Arguments, REQUEST_MEMORY_MS, Settings, given_ms};
 use crate::stock::{HOLD_MS, LEDGER_CAP, RETENTION_MS, Stock};
 use crate::stock_pairs::StockPairs;
@@ -200,7 +200,7 @@ with_lock_makers!(
 
         /// Closes this object, its limiters and its locks, which are released.
         pub fn close(&self) {
-            held::give_back_of(&self.0);
+            request_locks::give_back_of(&self.0);
             self.0.close();
         }
     }

@@ -14,11 +14,11 @@ use crate::call::{self, GRACE};
 use crate::callback::{self, Ended};
 use crate::class;
 use crate::exception::{Outcome, Problem};
-use crate::held;
 use crate::hook::Hook;
 use crate::property::{self, Bytes, Live, Property, Type};
 use crate::record::{Shown, list};
 use crate::registry::{self, Handle, Handles};
+use crate::request_locks;
 use crate::unkept;
 
 /// The properties of the class. Those from `token` on are asked for by each reading, by getters.
@@ -52,7 +52,7 @@ impl Lock {
             list(lock.redis_keys(), |key| property::text(key)),
             property::milliseconds(lock.ttl()),
         ];
-        let mut object = ZendClassObject::new(Lock { lock, handles, wait, number: held::number() });
+        let mut object = ZendClassObject::new(Lock { lock, handles, wait, number: request_locks::number() });
         property::fill(&mut object.std, 0, properties);
         object
     }
@@ -69,14 +69,14 @@ impl Lock {
         let (text, shared) = (text.utf8(1, "text")?, handle.shared()?);
         // Not renewed: there is no thread of ours in a process of PHP.
         let (lock, adopting) = shared.core().adopt_named(&text, name.as_deref(), false, ttl)?;
-        let undo = |_| held::give_back(&lock);
+        let undo = |_| request_locks::give_back(&lock);
         let adopted = call::attempt(Duration::ZERO, |asked| adopting.run_interruptibly(asked), undo);
         if let Err(stop) = adopted {
             drop(lock);
             return Err(stop.follow());
         }
         let object = Lock::object(lock, Duration::ZERO, Rc::new([handle.clone()]));
-        held::keep(object.number, &object.lock, &object.handles);
+        request_locks::keep(object.number, &object.lock, &object.handles);
         if unkept::is_returned() {
             object.give_back();
             return unkept::warn(object.lock.unkept(), object);
@@ -103,18 +103,18 @@ impl Lock {
         let wait = wait.0.map(|wait| wait.micros(1, "wait")).transpose()?;
         registry::check(&self.handles)?;
         let acquiring = self.lock.acquire(wait.map_or(self.wait, convert::duration))?;
-        let undo = |_| held::give_back(&self.lock);
+        let undo = |_| request_locks::give_back(&self.lock);
         let granted = call::interruptibly(Duration::ZERO, |asked| acquiring.run_interruptibly(asked), undo)?;
         if granted {
-            held::keep(self.number, &self.lock, &self.handles);
+            request_locks::keep(self.number, &self.lock, &self.handles);
         }
         Ok(granted)
     }
 
     /// Releases it when nobody waits for an answer.
     fn give_back(&self) {
-        held::forget(self.number);
-        held::give_back(&self.lock);
+        request_locks::forget(self.number);
+        request_locks::give_back(&self.lock);
     }
 
     /// Releases it after its function has returned.
@@ -148,7 +148,7 @@ impl Lock {
 
     /// Releases it; false if it was not held any more.
     pub fn release(&self) -> Outcome<bool> {
-        held::forget(self.number);
+        request_locks::forget(self.number);
         let hook = self.on_lost();
         let (was_lost, was_held) = hook.map_or((false, false), |_| (self.lock.take_loss(), self.lock.is_held()));
         let releasing = self.lock.release();
@@ -172,7 +172,7 @@ impl Lock {
     pub fn handover(&self) -> Outcome<Bytes> {
         self.notice()?;
         let text = self.lock.handover()?;
-        held::forget(self.number);
+        request_locks::forget(self.number);
         Ok(Bytes(text.into_bytes()))
     }
 
@@ -210,7 +210,7 @@ impl Lock {
         match ended {
             Ended::Returned(value) => self.conclude().map(|()| value),
             Ended::Threw => {
-                held::forget(self.number);
+                request_locks::forget(self.number);
                 let releasing = self.lock.release();
                 // What the function threw says more than an error of the release.
                 let _ = call::undisturbed(|asked| releasing.run_interruptibly(asked));

@@ -3,8 +3,8 @@
 use ext_php_rs::prelude::*;
 
 use crate::{
-    address, cache, class, client, decision, exception, function, held, hook, info, ini, inspection, limiter, lock,
-    metrics, once, password, reservation, rule, seen, stock, stock_answer, testing,
+    address, cache, class, client, decision, exception, function, hook, info, ini, inspection, limiter, lock, metrics,
+    once, password, request_locks, reservation, rule, seen, stock, stock_answer, testing,
 };
 
 /// Registers what does not depend on a request. Makes no client, socket or thread: a preforking server runs this in the
@@ -40,7 +40,7 @@ extern "C" fn start_up(_kind: i32, module: i32) -> i32 {
 extern "C" fn shut_down_request(_kind: i32, _module: i32) -> i32 {
     // A panic must not get into the engine, and there is nobody left to throw at.
     let _ = std::panic::catch_unwind(|| {
-        held::give_back_all();
+        request_locks::give_back_all();
         password::forget_all();
         hook::forget_all();
     });

@@ -115,6 +115,12 @@ pub struct Client {
     pub(crate) purses: Arc<ForkCell<Purses>>,
     /// Who reports what it decides, if somebody does.
     pub(crate) reporter: Option<Arc<Reporter>>,
+    /// What all its Redis keys begin with.
+    pub(crate) prefix: Arc<str>,
+    /// How long a call with a request id is remembered, in microseconds.
+    pub(crate) request_memory: u64,
+    /// How long a denial is remembered at most, in microseconds.
+    pub(crate) deny_cache_max: u64,
 }
 
 impl Client {
@@ -148,12 +154,8 @@ impl Client {
         let session = Session {
             stand_in: stands_in.then(|| StandIn::of(&endpoint.identity())),
             endpoint,
-            prefix: options.prefix,
             timeout: options.timeout,
             on_error: options.on_error,
-            // Until then the client itself repeats a call whose reply was lost.
-            request_memory: memory.max(options.timeout).as_micros() as u64,
-            deny_cache_max: deny_cache_max.as_micros() as u64,
             test_time: TestTime::default(),
             hang_up: partings::hang_up,
             closed: AtomicBool::new(false),
@@ -167,8 +169,16 @@ impl Client {
         }
         let session = Arc::new(session);
         let reports = options.report && !session.endpoint.is_memory();
-        let reporter = reports.then(|| Arc::new(Reporter::new(&session)));
-        Ok(Client { session, purses: Arc::default(), reporter })
+        let reporter = reports.then(|| Arc::new(Reporter::new(&session, &options.prefix)));
+        Ok(Client {
+            session,
+            purses: Arc::default(),
+            reporter,
+            prefix: options.prefix.into(),
+            // Until the timeout the client itself repeats a call whose reply was lost.
+            request_memory: memory.max(options.timeout).as_micros() as u64,
+            deny_cache_max: deny_cache_max.as_micros() as u64,
+        })
     }
 
     /// Whether it keeps everything in this process.
@@ -183,6 +193,6 @@ impl Client {
 
     /// What every Redis key of this client starts with.
     pub fn prefix(&self) -> &str {
-        &self.session.prefix
+        &self.prefix
     }
 }

@@ -432,4 +432,11 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_key_of_another_type_is_wrong_where_a_type_is_needed() {
+        let is_wrong = |key: &[u8], kind: &[u8]| KeyName::parse("ql", key).unwrap().is_wrong_type(kind);
+        assert!(is_wrong(b"ql:limit:a:{k}", b"list") && !is_wrong(b"ql:limit:a:{k}", b"string"));
+        assert!(!is_wrong(b"ql:limit:a:{k}:other", b"list"));
+    }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use wire::base::clock::ServerClock;
 use wire::base::error::Code;
 use wire::call::resp::Reply;
+use wire::machine::Call;
 use wire::memory::store::StoreSize;
-use wire::session::call::Call;
 use wire::session::exchange::Step;
 
 use crate::client::{Client, Options};

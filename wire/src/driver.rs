@@ -17,12 +17,11 @@ use watched::WatchedSockets;
 
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
-use crate::machine::{Driver, GiveUp, Machine, Settled, SharedCall, Start};
+use crate::machine::{Call, Driver, GiveUp, Machine, Settled, SharedCall, Start};
 use crate::op::Op;
 use crate::reactor::{partings, thread};
 use crate::redis::link::closed;
 use crate::redis::links::Links;
-use crate::session::call::Call;
 use crate::session::exchange::{Exchange, Step};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};

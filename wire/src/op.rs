@@ -10,11 +10,10 @@ use std::time::Duration;
 use crate::base::error::Result;
 use crate::call::answer::{Answer, AnswerValue};
 use crate::call::command::Command;
-use crate::machine::Machine;
+use crate::machine::{Call, Machine};
 use crate::reactor::completion;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
-use crate::session::call::Call;
 use crate::session::exchange::Exchange;
 use crate::waiting;
 

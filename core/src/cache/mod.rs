@@ -72,8 +72,8 @@ fn spec_of(client: &Client, kind: LoadKind, name: &str, lease: u64, error_ttl: u
     let session = client.session.clone();
     Ok(CacheSpec {
         shown: format!("{} \"{}\"", kind.as_str(), wire::base::error::shown(name.as_bytes())),
-        stem: key::stem(&session.prefix, kind.as_str(), name, None),
-        wake_prefix: key::wake_prefix(&session.prefix),
+        stem: key::stem(&client.prefix, kind.as_str(), name, None),
+        wake_prefix: key::wake_prefix(&client.prefix),
         session,
         fresh: 0,
         stale: 0,

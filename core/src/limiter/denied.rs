@@ -174,7 +174,6 @@ impl Limiter {
 
     /// For how long a denial is remembered at most: in a test's own time not at all.
     fn remembers_for(&self) -> u64 {
-        let session = &self.client.session;
-        if session.test_time.get().is_some() { 0 } else { session.deny_cache_max }
+        if self.client.session.test_time.get().is_some() { 0 } else { self.client.deny_cache_max }
     }
 }

@@ -4,8 +4,8 @@
 //! its last one. Where nothing is known, as in `memory://`, all of this is what the state says.
 
 use super::state::KeyState;
+use super::usage::{KnownUsage, KnownUse, RuleName};
 use crate::limiter::policy::Rule;
-use wire::call::known::{KnownUse, RuleName};
 use wire::call::space::Space;
 
 /// What distinguishes a rule from others.
@@ -16,7 +16,7 @@ pub(super) fn rule_name(rule: &Rule) -> RuleName {
 impl KeyState<'_> {
     /// How much of a rule Redis counted.
     fn known<'k>(&self, space: &'k dyn Space, i: usize) -> Option<KnownUse<'k>> {
-        let (known, now) = space.known(self.key)?;
+        let (known, now) = KnownUsage::of(space, self.key)?;
         let rule = &self.policy.rules()[i];
         // A bucket has it in its words.
         known.usage_of(rule_name(rule), now).filter(|_| !rule.algorithm().definition().has_capacity())
@@ -24,7 +24,7 @@ impl KeyState<'_> {
 
     /// Has the buckets follow what Redis said of them: two that fill side by side would fill twice as fast.
     pub fn follow(&mut self, space: &dyn Space) {
-        let Some((known, now)) = space.known(self.key) else { return };
+        let Some((known, now)) = KnownUsage::of(space, self.key) else { return };
         for (rule, words) in self.policy.rules().iter().zip(&mut self.words) {
             if let (Some(bucket), Some(known)) =
                 (&rule.algorithm().definition().bucket, known.usage_of(rule_name(rule), now))
@@ -36,7 +36,7 @@ impl KeyState<'_> {
 
     /// For how long the key is blocked.
     pub fn blocked_for(&self, space: &dyn Space) -> u64 {
-        let known = space.known(self.key).map_or(0, |(known, now)| known.block_left(now));
+        let known = KnownUsage::of(space, self.key).map_or(0, |(known, now)| known.block_left(now));
         self.block_left().max(known)
     }
 

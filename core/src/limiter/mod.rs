@@ -28,6 +28,7 @@ mod spec;
 mod state;
 mod stored;
 mod twin;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -131,7 +132,7 @@ impl Limiter {
             }
             policy_arg_count += told;
         }
-        let stem = |kind| key::stem(&client.session.prefix, kind, name, options.scope.as_deref());
+        let stem = |kind| key::stem(&client.prefix, kind, name, options.scope.as_deref());
         let stem_of_keys = stem("limit");
         let server = client.session.endpoint.identity();
         let spec = LimiterSpec {
@@ -369,7 +370,7 @@ impl Limiter {
         let mut whole = key::complete(&self.spec.request_stem, key);
         whole.extend_from_slice(format!(":{verb}:").as_bytes());
         key::encode_into(&mut whole, id);
-        Ok(RequestMemory { key: whole, length: self.client.session.request_memory })
+        Ok(RequestMemory { key: whole, length: self.client.request_memory })
     }
 }
 

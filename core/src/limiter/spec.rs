@@ -6,6 +6,7 @@ use super::known::rule_name;
 use super::names::Named;
 use super::prefetch::Prefetch;
 use super::script::Scripts;
+use super::usage::{CountedUsage, KnownUsage, RuleUsage};
 use crate::limiter::decision::{Decision, RuleDecision, RuleDecisions};
 use crate::limiter::denials::Shelf;
 use crate::limiter::policy::{Policy, Rule};
@@ -13,7 +14,7 @@ use crate::reports::Reporter;
 use wire::base::error::{Cause, Code, Error, Result, shown, span};
 use wire::base::source::Source;
 use wire::call::command::{odd_reply, unsigned};
-use wire::call::known::{Lesson, RuleUsage};
+use wire::call::known::Lesson;
 use wire::call::resp::Reply;
 use wire::metrics::DecisionCounters;
 use wire::session::Session;
@@ -78,7 +79,9 @@ impl LimiterSpec {
                 fades_over: (rule.algorithm().definition().fades_over)(rule, reset_after),
             })
         });
-        learn(Lesson::Counted { block_left, rules: &mut told, replayed });
+        learn(Lesson::Counted(&mut |known, now| {
+            KnownUsage::learn_in(known, CountedUsage { block_left, rules: &mut told, replayed }, now);
+        }));
         Some(())
     }
 

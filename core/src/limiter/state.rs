@@ -6,11 +6,11 @@
 
 use super::codec::{self, MAGIC, Others, push_record, put_numbers};
 use super::holds::{Holds, Return};
+use super::usage::share;
 use crate::limiter::algorithm::log::{ENTRY, Entries, Log};
 use crate::limiter::algorithm::{Bucket, Definition, Filled, Logged, Moment, RefundedCharge, Words};
 use crate::limiter::policy::{Policy, Rate, Rule};
 use wire::base::error::Result;
-use wire::call::known::share;
 use wire::call::space::Space;
 
 /// A key's state, brought to `now`.

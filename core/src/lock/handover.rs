@@ -96,8 +96,8 @@ impl Client {
     }
 
     fn adopt_passed(&self, passed: Passed, renew: bool, exact: bool) -> Result<(Lock, Op<bool>)> {
-        let prefix = &self.session.prefix;
-        if passed.prefix != *prefix {
+        let prefix = self.prefix();
+        if passed.prefix != prefix {
             let theirs = shown(passed.prefix.as_bytes());
             return Err(Error::invalid(format!(
                 "the lock was handed over by a client with the prefix \"{theirs}\", and this one has \"{prefix}\": \

@@ -41,7 +41,7 @@ impl Passed {
             // At its end the lease is not renewed, but it is not over.
             max_hold: held.renew_until.saturating_sub(spec.now()).max(1),
             of_permits: (spec.permits, spec.weight),
-            prefix: spec.session.prefix.clone(),
+            prefix: spec.prefix.to_string(),
             label: spec.options.label.clone(),
             names: spec.names.clone(),
         }

@@ -56,6 +56,8 @@ pub(crate) struct LockSpec {
     /// The lock as messages call it: `lock "sku:42"`.
     pub shown: Arc<str>,
     pub wake_prefix: Arc<[u8]>,
+    /// That of its client.
+    pub prefix: Arc<str>,
     pub permits: u64,
     pub weight: u64,
     pub options: LockOptions,
@@ -78,11 +80,11 @@ impl LockSpec {
         if options.replicas_ack > 0 && session.endpoint.is_memory() {
             return Err(Error::invalid("replicas_ack needs replicas, and memory:// has none: leave it out"));
         }
-        let stem = key::lock_stem(&session.prefix, kind.in_key());
+        let stem = key::lock_stem(&client.prefix, kind.in_key());
         let keys: Vec<Vec<u8>> = names.iter().map(|name| key::complete(&stem, name)).collect();
         let listed: Vec<String> = names.iter().map(|name| format!("\"{}\"", shown(name))).collect();
         let shown = format!("{} {}", kind.name(), listed.join(" and "));
-        let wake_prefix = key::wake_prefix(&session.prefix);
+        let wake_prefix = key::wake_prefix(&client.prefix);
         Ok(LockSpec {
             session,
             kind,
@@ -90,6 +92,7 @@ impl LockSpec {
             keys: keys.into(),
             shown: shown.into(),
             wake_prefix,
+            prefix: client.prefix.clone(),
             permits,
             weight,
             options,

@@ -29,6 +29,8 @@ const LATE: Duration = Duration::from_secs(5);
 /// What a client has for its reports. After a fork the child begins with nothing.
 pub(crate) struct Reporter {
     session: Weak<Session>,
+    /// The Redis key of the reports.
+    key: Vec<u8>,
     here: ForkCell<Mutex<Here>>,
 }
 
@@ -69,8 +71,8 @@ pub fn flush() {
 }
 
 impl Reporter {
-    pub fn new(session: &Arc<Session>) -> Reporter {
-        Reporter { session: Arc::downgrade(session), here: ForkCell::new() }
+    pub fn new(session: &Arc<Session>, prefix: &str) -> Reporter {
+        Reporter { session: Arc::downgrade(session), key: redis_key(prefix), here: ForkCell::new() }
     }
 
     /// Takes note of a decision about a key, which is only asked for where it is needed. Never waits for I/O.
@@ -122,7 +124,7 @@ impl Reporter {
         let (buffer, lost) = (here.buffer.take()?, here.lost);
         drop(here);
         let report = buffer.into_report(by(), lost, Instant::now());
-        let append = Append::new(redis_key(&session.prefix), &report);
+        let append = Append::new(self.key.clone(), &report);
         // A client that is about to close sends its last one.
         Some(Exchange::new(session, Box::new(append), None).parting())
     }

@@ -86,7 +86,7 @@ impl Client {
     pub fn stock(&self, name: &[u8], options: StockOptions) -> Result<Stock> {
         key::check_stock_name(name)?;
         options.check()?;
-        let whole = key::complete(&key::stock_stem(&self.session.prefix, options.scope.as_deref()), name);
+        let whole = key::complete(&key::stock_stem(&self.prefix, options.scope.as_deref()), name);
         let target = SaleTarget {
             name: name.to_vec(),
             keys: [whole.clone(), [&whole, b":holds".as_slice()].concat(), [&whole, b":ledger".as_slice()].concat()],
@@ -182,7 +182,7 @@ impl Client {
 
     /// How long what may be repeated is remembered, in microseconds: for so long, and until this client repeats it no more.
     fn repeat_memory(&self, at_least: u64) -> u64 {
-        at_least.max(self.session.request_memory)
+        at_least.max(self.request_memory)
     }
 
     /// What these reservations hold, by their ids.

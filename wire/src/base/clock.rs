@@ -97,6 +97,8 @@ pub(crate) fn sleep_for(micros: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     #[test]
@@ -115,5 +117,44 @@ mod tests {
         assert!(clock.at(later(120)) - 1_120_000 < 200, "a small step back is followed");
         clock.learn(500_000, later(30));
         assert_eq!(clock.at(later(30)), 500_000, "the server's clock went back");
+    }
+
+    #[test]
+    fn a_moment_before_the_last_reply_is_earlier_on_the_server() {
+        let base = Instant::now() + Duration::from_secs(1);
+        let clock = ServerClock::new(1_000_000, base);
+        assert_eq!(clock.at(base - Duration::from_millis(10)), 990_000);
+    }
+
+    #[test]
+    fn a_time_is_cut_at_the_latest() {
+        for time in [9, 10, 11] {
+            let mut cut = time;
+            assert_eq!((clamp(&mut cut, 10), cut), (time > 10, time.min(10)));
+        }
+    }
+
+    #[test]
+    fn the_wall_clock_counts_microseconds_since_1970() {
+        let micros = || UNIX_EPOCH.elapsed().unwrap().as_micros() as u64;
+        let (before, wall, after) = (micros(), wall_micros(), micros());
+        assert!((before..=after).contains(&wall), "{before} {wall} {after}");
+    }
+
+    #[test]
+    fn a_time_of_tests_counts_until_it_is_unset() {
+        let time = TestTime::default();
+        let times = [Some(7), None].map(|micros| {
+            time.set(micros);
+            time.get()
+        });
+        assert_eq!(times, [Some(7), None]);
+    }
+
+    #[test]
+    fn the_clock_of_the_machine_goes_on() {
+        let before = boot_micros();
+        std::thread::sleep(Duration::from_millis(2));
+        assert!((2_000..60_000_000).contains(&(boot_micros() - before)));
     }
 }

@@ -230,3 +230,35 @@ fn is_ours(scheme: &str) -> bool {
     let scheme = scheme.to_ascii_lowercase();
     ["redis", "rediss", "unix", "+cluster", "+sentinel"].iter().any(|ours| scheme.ends_with(ours))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_trouble_that_is_not_lasting() {
+        let may_pass = |code| Error::new(code, "no").may_pass();
+        let codes = [Code::Unavailable, Code::Timeout, Code::NotPermitted, Code::Internal];
+        assert_eq!(codes.map(may_pass), [true, true, false, false]);
+        assert!(!Error::new(Code::Unavailable, "no").lasting().may_pass());
+    }
+
+    #[test]
+    fn a_url_in_a_message_is_shown_without_its_password() {
+        for (text, expected) in [
+            ("redis://host:s3cret", "redis://***"),
+            ("rediss+cluster://:s3cret@a", "rediss+cluster://***@a"),
+            ("https://user:s3cret@host", "https://***@host"),
+            ("https://host/a", "https://host/a"),
+            ("user:42", "user:42"),
+        ] {
+            assert_eq!(shown(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn a_wait_is_written_in_milliseconds() {
+        assert_eq!([0, 1_500].map(|ms| within(Duration::from_millis(ms))), ["at once", "within 1500 ms"]);
+        assert_eq!([0, 1_500_000].map(span), ["0", "1.5s"]);
+    }
+}

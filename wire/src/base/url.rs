@@ -129,3 +129,37 @@ pub(crate) fn cut(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_what_may_be_its_password() {
+        for (url, shown) in [
+            ("host:6379", "host:6379"),
+            ("s3cret", "***"),
+            ("redis://:s3cret@host:1/2", "redis://***@host:1/2"),
+            ("redis://host:1?password=s3cret", "redis://host:1?***"),
+            ("unix:///run/redis.sock", "unix:///run/redis.sock"),
+            ("unix://s3cret/redis.sock", "unix://***"),
+            ("unix:///run/s3%2Fcret", "unix://***"),
+            ("unix:///run/s3:cret", "unix://***"),
+            ("memory://own-name_1.2", "memory://own-name_1.2"),
+            ("memory://s3/cret", "memory://***"),
+            ("redis+sentinel://a,b:1/main/2", "redis+sentinel://a,b:1/main/2"),
+            ("redis+sentinel://a/s3:cret", "redis+sentinel://***"),
+            ("redis://host:s3cret", "redis://***"),
+            ("redis://host/s3cret", "redis://***"),
+        ] {
+            assert_eq!(redacted(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_primary_has_a_plain_name() {
+        let long = "x".repeat(MAX_PRIMARY_NAME);
+        assert!(["main", "a.b-c_9", &long].into_iter().all(is_name_of_primary));
+        assert!(!["", "a b", "a/b", &format!("{long}x")].into_iter().any(is_name_of_primary));
+    }
+}

@@ -189,4 +189,24 @@ mod tests {
         assert!(middle > SHORTEST && middle <= Duration::from_millis(800));
         assert!(pause(Duration::from_secs(60)).unwrap() <= LONGEST);
     }
+
+    #[test]
+    fn it_is_open_from_a_failure_to_the_next_success() {
+        let breaker = Breaker::default();
+        let state = || (breaker.is_open(), breaker.has_answered());
+        assert_eq!(state(), (false, false));
+        breaker.failure(Duration::ZERO, &down());
+        assert_eq!(state(), (true, false));
+        breaker.success();
+        assert_eq!(state(), (false, true));
+    }
+
+    #[test]
+    fn the_pause_is_twice_the_cost() {
+        let breaker = Breaker::default();
+        breaker.failure(LONGEST / 2, &down());
+        let pause = breaker.admit(Duration::ZERO).unwrap_err().retry_after;
+        // Some of it has passed.
+        assert!(pause > LONGEST / 4 && pause <= LONGEST, "{pause:?}");
+    }
 }

@@ -108,4 +108,11 @@ mod tests {
         write_out(&mut text, code, &constants);
         assert_eq!(text, "if a < 2^53 and b > 1024 * 0 then -- MOST\n  c = 'MOST' .. 3153600000000000\nend\n");
     }
+
+    #[test]
+    fn a_name_begins_with_a_letter_or_a_line_below() {
+        assert_eq!(['a', 'Z', '_', '1', '-', ' '].map(is_name_start), [true, true, true, false, false, false]);
+        assert_eq!(['a', '_', '1', '-'].map(is_name), [true, true, true, false]);
+        assert_eq!(["limit", "a_1", "LIMIT", "aB"].map(is_lower), [true, true, false, false]);
+    }
 }

@@ -3,13 +3,13 @@
 pub mod answer;
 pub mod args;
 pub mod around;
-pub mod breaker;
+pub(crate) mod breaker;
 pub mod command;
 pub mod hint;
 pub mod known;
 pub mod lua;
 pub mod refusal;
-pub mod refusal_breaker;
+pub(crate) mod refusal_breaker;
 pub mod resp;
 pub mod script;
 pub mod sink;

@@ -249,4 +249,51 @@ mod tests {
             assert!(error.message().starts_with("redis:6379 wants a password"), "{error}");
         }
     }
+
+    #[test]
+    fn a_refused_login_is_told_from_other_errors() {
+        for (text, expected) in [
+            ("WRONGPASS invalid username-password pair or user is disabled.", Some("refused the user or password")),
+            ("ERR invalid password", Some("refused the user or password")),
+            ("ERR AUTH <password> called without any password configured", Some("has no password set")),
+            ("ERR Client sent AUTH, but no password is set", None),
+            ("ERR invalid DB index", None),
+            ("DENIED Redis is running in protected mode", Some("is in protected mode")),
+            ("LOADING Redis is loading the dataset in memory", None),
+        ] {
+            let message = login(text, "redis:6379", "the url").map(|error| error.message().to_owned());
+            assert_eq!(message.is_some(), expected.is_some(), "{text}: {message:?}");
+            assert!(message.is_none_or(|message| message.contains(expected.unwrap())), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_command_that_a_user_lacks_is_named_if_it_is_one() {
+        let lacks = "the Redis user lacks the command";
+        for (text, expected) in [
+            ("NOPERM User u has no permissions to run the 'EVALSHA' command", format!("{lacks} 'evalsha'")),
+            (
+                "NOPERM User run the 'x' has no permissions to run the 'config|get' command",
+                format!("{lacks} 'config|get'"),
+            ),
+            ("NOPERM User u has no permissions to run the 'a b' command", "lacks a right".into()),
+            ("NOPERM User u has no permissions to run the '' command", "lacks a right".into()),
+            ("NOPERM No permissions to access a key", "lacks a right".into()),
+        ] {
+            let error = not_permitted(text, None, "redis:6379");
+            assert!(error.message().contains(&expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_line_of_a_script_is_the_last_that_is_named() {
+        for (text, line) in [
+            ("ERR user_script:12: no", Some(12)),
+            ("ERR @user_script: 7: no, in @user_script:3: no", Some(3)),
+            ("ERR user_script: no", None),
+            ("ERR", None),
+        ] {
+            assert_eq!(line_of(text), line, "{text}");
+        }
+    }
 }

@@ -162,4 +162,16 @@ mod tests {
         let pause = refusal_breaker.admit(true, LEASE).unwrap_err().retry_after;
         assert!(pause > LONGEST / 2 && pause <= LONGEST, "{pause:?}");
     }
+
+    #[test]
+    fn it_is_on_until_a_script_has_run() {
+        let refusal_breaker = RefusalBreaker::default();
+        assert!(!refusal_breaker.is_on());
+        refusal_breaker.refused(Scope::Keys, &Error::new(Code::Unavailable, "a slot"));
+        assert!(!refusal_breaker.is_on(), "a slot says nothing about the server");
+        refusal_breaker.refused(Scope::All, &Error::new(Code::Unavailable, "full"));
+        assert!(refusal_breaker.is_on());
+        refusal_breaker.ran(true, true);
+        assert!(!refusal_breaker.is_on());
+    }
 }

@@ -130,7 +130,7 @@ const KEPT: usize = 1 << 20;
 const LONG_PIECE: usize = 256 << 10;
 
 /// Empties a buffer of commands or replies; one that grew large is given back.
-pub fn recycle(buffer: &mut Vec<u8>) {
+pub(crate) fn recycle(buffer: &mut Vec<u8>) {
     if buffer.capacity() > KEPT { *buffer = Vec::new() } else { buffer.clear() }
 }
 

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::known::KnownUsage;
+use super::known::Knowledge;
 use crate::base::error::Result;
 
 /// What a twin may do with keys; the same few things as its script does.
@@ -31,8 +31,8 @@ pub trait Space {
     fn publish(&mut self, _channel: &[u8], _message: &[u8]) {}
     /// Forgets a key; true if there was one.
     fn delete(&mut self, key: &[u8]) -> bool;
-    /// What Redis said of a key last, and the time by which it counts; none where nobody but this space decides.
-    fn known(&self, _key: &[u8]) -> Option<(&KnownUsage, u64)> {
+    /// What is known of a key from Redis' answers, and the time by which it counts; none in a space without Redis.
+    fn known(&self, _key: &[u8]) -> Option<(&dyn Knowledge, u64)> {
         None
     }
     /// How much of its limits a value counts, 0 to 255: a bounded space forgets the least first.

@@ -108,3 +108,30 @@ pub(crate) fn poll(fd: RawFd, writing: bool, deadline: Instant) -> io::Result<()
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_ends_at_its_moment_or_when_it_is_interrupted() {
+        let began = Instant::now();
+        assert!(sleep_until(began + 2 * SLICE, &mut || false).is_ok());
+        assert!(began.elapsed() >= 2 * SLICE);
+        let error = sleep_until(Instant::now() + Duration::from_secs(60), &mut || true).unwrap_err();
+        assert_eq!(error.code(), Code::Internal);
+    }
+
+    #[test]
+    fn who_hears_news_all_the_time_is_still_timed_out_and_interrupted() {
+        let (now, later) = (Instant::now(), Duration::from_secs(60));
+        let looked = |deadline, asked, is_interrupted| {
+            let mut interrupted = || is_interrupted;
+            let mut call = CallDeadline { deadline, interrupted: &mut interrupted, asked };
+            call.look_up().map_err(|error| error.kind())
+        };
+        assert_eq!(looked(now + later, Instant::now(), false), Ok(()));
+        assert_eq!(looked(now, Instant::now(), false), Err(ErrorKind::TimedOut));
+        assert_eq!(looked(now + later, now - SLICE, true), Err(ErrorKind::Interrupted));
+    }
+}

@@ -12,7 +12,7 @@ use crate::base::error::{Result, newer_version, wrong_type};
 use crate::base::format::newer_format;
 use crate::base::hash;
 use crate::call::command::Command;
-use crate::call::known::{KnownUsage, Lesson};
+use crate::call::known::{Knowledge, Lesson};
 use crate::call::resp::Reply;
 use crate::call::space::{Object, Planted, Space};
 
@@ -45,7 +45,7 @@ struct StoreEntry {
 /// What a bounded store notes of a key.
 #[derive(Default)]
 struct Noted {
-    known: KnownUsage,
+    known: Option<Box<dyn Knowledge>>,
     /// How much of its limits its value counts.
     share: u8,
     /// How many bytes it takes, as they were counted.
@@ -79,18 +79,22 @@ impl StoreEntry {
             StoredValue::Text(value) => value.capacity(),
             StoredValue::List | StoredValue::Object(_) => 0,
         };
-        let noted = self.noted.as_ref().map_or(0, |noted| size_of::<Noted>() + noted.known.size());
+        let noted = self
+            .noted
+            .as_ref()
+            .map_or(0, |noted| size_of::<Noted>() + noted.known.as_ref().map_or(0, |known| known.size()));
         size_of::<StoreEntry>() + self.key.len() + kept + noted
     }
 
     /// In which order entries of a bounded store are forgotten; none if nothing is lost with this one. First what only says what
     /// Redis counted, then what was counted here: the smallest share first, and of those the one that ends first.
     fn rank(&self, now: Now) -> Option<Rank> {
-        let known = self.noted.as_ref().map(|noted| &noted.known).filter(|known| known.end() > now.steady);
+        let known = self.noted.as_ref().and_then(|noted| noted.known.as_ref()).filter(|known| known.end() > now.steady);
         let known_share = known.map(|known| known.share(now.steady));
         let share = self.is_live(now.wall).then(|| self.noted.as_ref().map_or(0, |noted| noted.share));
         known_share.or(share)?;
-        let ends = if share.is_some() { self.expires.unwrap_or(u64::MAX) } else { known.map_or(0, KnownUsage::end) };
+        let ends =
+            if share.is_some() { self.expires.unwrap_or(u64::MAX) } else { known.map_or(0, |known| known.end()) };
         Some((share.map_or(0, |share| share.max(1)), known_share.unwrap_or(0), ends, self.key.as_ptr().addr()))
     }
 }
@@ -325,16 +329,16 @@ impl MemoryStore {
     /// Notes what Redis said of a key.
     pub fn learn(&self, owner: u64, key: &[u8], lesson: Lesson<'_>, steady: u64) {
         let mut view = StoreView::of(self, owner, std::iter::once(key), 0, steady);
-        if matches!(lesson, Lesson::Reset) {
+        let Lesson::Counted(learn) = lesson else {
             view.forget(key);
             return;
-        }
+        };
         match view.entry_mut(key) {
-            Some(entry) => entry.noted.get_or_insert_default().known.learn(lesson, steady),
+            Some(entry) => learn(&mut entry.noted.get_or_insert_default().known, steady),
             None => {
                 let mut noted = Box::<Noted>::default();
-                noted.known.learn(lesson, steady);
-                if noted.known.end() <= steady {
+                learn(&mut noted.known, steady);
+                if noted.known.as_ref().is_none_or(|known| known.end() <= steady) {
                     return;
                 }
                 view.add(StoreEntry { noted: Some(noted), ..StoreEntry::empty(owner, key) });
@@ -550,8 +554,8 @@ impl Space for StoreView<'_> {
         existed
     }
 
-    fn known(&self, key: &[u8]) -> Option<(&KnownUsage, u64)> {
-        Some((&self.entry(key)?.noted.as_ref()?.known, self.now.steady))
+    fn known(&self, key: &[u8]) -> Option<(&dyn Knowledge, u64)> {
+        Some((self.entry(key)?.noted.as_ref()?.known.as_deref()?, self.now.steady))
     }
 
     fn weigh(&mut self, key: &[u8], share: u8) {

@@ -12,8 +12,10 @@ use super::process::{FILE_WORDS, FORMAT};
 use super::snapshot::{Snapshot, of};
 use super::stripes::{STRIPES, Stripes, add, sums};
 use super::table::CounterTable;
-use crate::base::error::Error;
+use crate::base::error::{Code, Error};
 use crate::base::shared;
+use crate::call::breaker::Breaker;
+use crate::call::refusal_breaker::{RefusalBreaker, Scope};
 
 fn table() -> CounterTable {
     CounterTable::new(shared::map(WORDS, true).unwrap()).unwrap()
@@ -235,4 +237,20 @@ fn a_file_is_joined_by_all_of_this_version_and_by_nobody_else() {
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
     assert!(refused(&path).contains("is not a file of this user alone"));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_breaker_counts_how_often_calls_began_to_be_refused() {
+    let table = table();
+    let gauge = |trouble| BreakerGauge::in_table(table, "redis:6379", trouble);
+    let (breaker, refusals) =
+        (Breaker::with_gauge(gauge(Trouble::Unreachable)), RefusalBreaker::with_gauge(gauge(Trouble::Refusing)));
+    let down = Error::new(Code::Unavailable, "down");
+    (0..2).for_each(|_| breaker.failure(Duration::ZERO, &down));
+    breaker.success();
+    breaker.failure(Duration::ZERO, &down);
+    refusals.refused(Scope::All, &down);
+    let opened =
+        |trouble| of(table).number("quotalock_breaker_opened_total", &[("server", "redis:6379"), ("trouble", trouble)]);
+    assert_eq!(["unreachable", "refusing"].map(opened), [2, 1]);
 }

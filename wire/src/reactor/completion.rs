@@ -9,8 +9,7 @@ use crate::base::error::Result;
 use crate::call::answer::Answer;
 use crate::call::sink::Sink;
 use crate::connection::deadline::{SLICE, interruption};
-use crate::machine::GiveUp;
-use crate::session::call::Call;
+use crate::machine::{Call, GiveUp};
 
 /// What a thread waits for that has the process' thread wait.
 #[derive(Default)]

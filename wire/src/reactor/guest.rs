@@ -11,8 +11,8 @@ use crate::call::answer::Answer;
 use crate::call::hint::AttemptId;
 use crate::call::sink::Tag;
 use crate::connection::subscription::HintChannel;
+use crate::machine::Task;
 use crate::session::Session;
-use crate::session::call::Task;
 use crate::session::exchange::Exchange;
 
 /// What somebody needs a subscription for: the client, what channels' names begin with, and the slot.

@@ -2,7 +2,7 @@
 //! caches, takes back what callers have left, and runs [`Errand`]s. It hands commands to the thread's links and takes their answers.
 
 mod cleanup;
-pub mod completion;
+pub(crate) mod completion;
 mod errands;
 mod guest;
 mod outage;

@@ -16,10 +16,9 @@ use crate::base::thread::on_thread;
 use crate::call::answer::Answer;
 use crate::call::sink::{Sink, Tag};
 use crate::connection::wire::Failure;
-use crate::machine::{Driver, Settled, SharedCall, Start};
+use crate::machine::{Call, Driver, Settled, SharedCall, Start, Task};
 use crate::redis::links::Links;
 use crate::session::Session;
-use crate::session::call::{Call, Task};
 use crate::session::exchange::{Exchange, Step};
 
 /// As many messages wait for the thread at most while it sleeps.
@@ -219,7 +218,7 @@ pub fn cancel_all(sink: &Arc<dyn Sink>) {
 }
 
 /// Does something on a thread of its own; its answer comes to `sink` under this number.
-pub fn do_alone(id: u64, sink: &Arc<dyn Sink>, work: impl FnOnce() -> Result<Answer> + Send + 'static) {
+pub(crate) fn do_alone(id: u64, sink: &Arc<dyn Sink>, work: impl FnOnce() -> Result<Answer> + Send + 'static) {
     let tag = Tag::new(id, sink);
     // Without a thread the tag is dropped, and answers so.
     let _ = on_thread("quotalock-several", move || tag.answer(work()));

@@ -10,7 +10,7 @@ use crate::connection::subscription::{Heard, HintChannel, Subscription};
 use crate::machine::WaitPlace;
 
 /// One caller's wait on its own thread. Dropped, it leaves its subscription to the next.
-pub struct HintWait {
+pub(crate) struct HintWait {
     place: WaitPlace,
     subscription: Option<Subscription>,
     generation: u64,
@@ -37,7 +37,7 @@ impl HintWait {
     }
 
     /// Listens if that costs nothing.
-    pub fn listen_if_idle(&mut self) {
+    pub(crate) fn listen_if_idle(&mut self) {
         self.subscription = self.place.session.engine().subscriptions.take(|one| self.is_near(one));
     }
 

@@ -1,14 +1,14 @@
 //! The drivers, which carry calls over connections.
 //!
 //! * [`blocking`]: a connection per thread at work; PHP and sync Python. [`batch`] has several calls share a trip.
-//! * [`links`]: non-blocking, pipelined connections without a thread, one [`link`] to each server: whoever owns a loop drives
+//! * `links`: non-blocking, pipelined connections without a thread, one [`link`] to each server: whoever owns a loop drives
 //!   them, for Node and Rust's own futures the process' thread.
 
 pub mod batch;
 pub mod blocking;
 mod bundles;
-pub mod hint_wait;
+pub(crate) mod hint_wait;
 pub mod link;
-pub mod links;
-pub mod pipelined;
+pub(crate) mod links;
+pub(crate) mod pipelined;
 pub mod queue;

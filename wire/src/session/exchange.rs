@@ -7,10 +7,10 @@ mod acks;
 pub(crate) mod bundled;
 mod detour;
 mod encoding;
+mod failover;
 mod fallback;
 mod redirected;
 mod refused;
-mod stand_in;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,7 +2,6 @@
 //!
 //! This is the one place that knows which server a call goes to: see [`route`].
 
-pub mod call;
 pub mod cluster;
 pub mod discovery;
 pub mod exchange;
@@ -33,18 +32,12 @@ use crate::session::route::Route;
 pub struct Session {
     /// Which servers it has.
     pub endpoint: Endpoint,
-    /// What all its Redis keys begin with.
-    pub prefix: String,
     /// How long a call may take.
     pub timeout: Duration,
     /// What is answered when Redis cannot.
     pub on_error: OnError,
     /// What decides while Redis cannot, with `on_error = local`.
     pub stand_in: Option<StandIn>,
-    /// Microseconds.
-    pub request_memory: u64,
-    /// For how many microseconds a denial is remembered at most.
-    pub deny_cache_max: u64,
     /// A time of tests, in place of the server's.
     pub test_time: TestTime,
     /// Called with the number of an engine whose client is closed, or gone.

@@ -135,6 +135,8 @@ mod tests {
             ("redis+cluster://a?host_map=x", "10.0.0.1:6379=127.0.0.1:7001"),
             ("redis+cluster://a?host_map=x=y:0", "10.0.0.1:6379=127.0.0.1:7001"),
             ("redis+cluster://a?db=0", "db"),
+            ("redis+cluster://a?password_file=s3cret", "absolute path"),
+            ("redis+cluster://:one@a?password_file=/other", "take one of the two out"),
         ] {
             let error = Endpoint::parse(url, None).unwrap_err();
             assert!(error.message().contains(cure), "{url}: {error}");
@@ -150,6 +152,19 @@ mod tests {
             ("rediss+cluster://u:se,cret@a:1?host_map=s=t", "rediss+cluster://***@a:1?***"),
         ] {
             assert_eq!(redacted(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_name_and_port_before_its_name_alone() {
+        let map = HostMap::parse("10.0.0.1=c,10.0.0.1:6379=b:7001,d=e").unwrap();
+        for (known, reached) in [
+            (("10.0.0.1", 6_379), ("b", 7_001)),
+            (("10.0.0.1", 6_380), ("c", 6_380)),
+            (("d", 1), ("e", 1)),
+            (("x", 2), ("x", 2)),
+        ] {
+            assert_eq!(map.translated(known.0, known.1), (reached.0.to_owned(), reached.1));
         }
     }
 }

@@ -381,3 +381,88 @@ impl fmt::Display for SentinelPrimary {
         write!(f, "primary {} of the Sentinels {}", self.name, self.places())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Endpoint;
+    use super::*;
+
+    fn server(url: &str) -> Server {
+        match Endpoint::parse(url, None).unwrap() {
+            Endpoint::Redis(server) => server,
+            other => panic!("{url}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_message_of_a_server_is_shown_without_the_password() {
+        let said = |url, text| server(url).scrubbed(text).into_owned();
+        assert_eq!(said("redis://:s3cret@host", "ERR no s3cret, s3cret"), "ERR no ***, ***");
+        assert_eq!(said("redis://:s3cret@host", "ERR no"), "ERR no");
+        assert_eq!(said("redis://host", "ERR no s3cret"), "ERR no s3cret");
+    }
+
+    #[test]
+    fn the_sentinel_that_answered_last_is_asked_first() {
+        let sentinels = ["redis://a:1", "redis://b:1", "redis://c:1"].map(server).into();
+        let primary = SentinelPrimary::new("main".into(), sentinels, None);
+        let order = || primary.order().collect::<Vec<_>>();
+        let first = order()[0];
+        assert_eq!(order(), [first, (first + 1) % 3, (first + 2) % 3], "each process has a first one of its own");
+        primary.answered(0);
+        primary.passed_over(0);
+        assert_eq!(order(), [1, 2, 0]);
+        primary.answered(2);
+        primary.passed_over(1);
+        assert_eq!(order(), [2, 0, 1], "another was asked first by then");
+        primary.passed_over(2);
+        assert_eq!(order(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_primary_elsewhere_begins_an_epoch() {
+        let primary = SentinelPrimary::new("main".into(), vec![server("redis://a:1")], None);
+        let found = |host: &str| primary.is_at((host.to_owned(), 1));
+        let first = found("b");
+        assert_eq!((found("b"), found("c"), found("b")), (first, first + 1, first + 2));
+        assert_eq!((primary.last(), primary.just_found()), (Some(("b".into(), 1)), Some(("b".into(), 1))));
+    }
+
+    #[test]
+    fn primaries_of_one_name_that_share_a_sentinel_are_one() {
+        let primary = |name: &str, hosts: &[&str]| {
+            let sentinels = hosts.iter().map(|host| server(&format!("redis://{host}:1"))).collect();
+            SentinelPrimary::new(name.into(), sentinels, None)
+        };
+        assert!(primary("main", &["a", "b"]) == primary("main", &["c", "B"]));
+        assert!(primary("main", &["a", "b"]) != primary("main", &["c", "d"]));
+        assert!(primary("main", &["a"]) != primary("other", &["a"]));
+    }
+
+    #[test]
+    fn what_a_server_says_is_quoted_without_what_may_be_the_login() {
+        let quoted = |url, text| server(url).quoted(text);
+        assert_eq!(quoted("redis://host", "ERR no").as_deref(), Some("ERR no"));
+        for (text, expected) in [
+            ("HTTP/1.1 400 Bad Request", Some("HTTP/1.1…")),
+            ("s3cret no", None),
+            ("xs3cretx no", None),
+            ("a+b no", None),
+            ("", None),
+            ("\"\" no", None),
+            ("longer-than-12 no", None),
+            ("exactly12345 no", Some("EXACTLY12345…")),
+            ("exactly123456 no", None),
+        ] {
+            assert_eq!(quoted("redis://:s3cret@host", text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_memory_has_a_short_and_plain_name() {
+        let is_taken = |name: &str| Endpoint::parse(&format!("memory://{name}"), None).is_ok();
+        let long = "x".repeat(super::super::MAX_MEMORY_NAME);
+        assert!(is_taken("") && is_taken("a-b_c.9") && is_taken(&long));
+        assert!(!is_taken("a b") && !is_taken(&format!("{long}x")));
+    }
+}

@@ -192,3 +192,72 @@ fn a_value_is_shown_short() {
     let shown = format!("{long:?}");
     assert!(shown.len() < 4_096 && shown.ends_with("and 992 more]"), "{shown}");
 }
+
+#[test]
+fn numbers_are_parts_in_decimal() {
+    let mut out = Vec::new();
+    super::number_part(&mut out, 42);
+    super::negative_part(&mut out, 42);
+    super::long_part(&mut out, &[b"ab", b"", b"c"]);
+    assert_eq!(out, b"$2\r\n42\r\n$3\r\n-42\r\n$3\r\nabc\r\n");
+}
+
+#[test]
+fn a_buffer_that_grew_large_is_given_back() {
+    for (capacity, is_kept) in [(super::KEPT, true), (super::KEPT + 1, false)] {
+        let mut buffer = Vec::with_capacity(capacity);
+        buffer.push(0);
+        super::recycle(&mut buffer);
+        assert_eq!((buffer.len(), buffer.capacity() > 0), (0, is_kept));
+    }
+}
+
+#[test]
+fn a_parser_is_empty_between_replies() {
+    let mut parser = Parser::default();
+    let is_empty_after = [&b":1\r"[..], b"\n", b"*1\r\n", b":1\r\n"].map(|piece| {
+        parser.feed(piece);
+        _ = parser.next_reply(ReplyLimit::SMALL).unwrap();
+        parser.is_empty()
+    });
+    assert_eq!(is_empty_after, [false, true, false, true]);
+}
+
+#[test]
+fn a_line_may_be_as_long_as_lines_are() {
+    for (length, is_read) in [(MAX_LINE, true), (MAX_LINE + 1, false)] {
+        let mut parser = Parser::default();
+        parser.feed(&[b"+", vec![b'x'; length].as_slice(), b"\r\n"].concat());
+        assert_eq!(parser.next_reply(ReplyLimit::SMALL).is_ok(), is_read, "{length}");
+    }
+}
+
+#[test]
+fn a_line_of_text_is_a_value() {
+    let mut parser = Parser::default();
+    parser.feed(b"+OK\r\n");
+    assert_eq!(parser.next_reply(ReplyLimit::SMALL), Ok(Some(Reply::Bytes(b"OK".to_vec()))));
+}
+
+#[test]
+fn what_is_missing_of_a_long_value_is_known_from_its_head() {
+    let mut parser = Parser::default();
+    parser.feed(b"$100\r\nab");
+    assert_eq!(parser.next_reply(ReplyLimit::SMALL), Ok(None));
+    assert_eq!(parser.missing(), 100);
+    let read = parser.read_from(&mut &[b'x'; 1_000][..]).unwrap();
+    assert_eq!((read, parser.missing()), (100, 0));
+}
+
+#[test]
+fn replies_that_were_taken_make_room() {
+    let mut parser = Parser::default();
+    parser.feed(&b":1\r\n".repeat(50_000));
+    for _ in 0..49_999 {
+        assert!(parser.next_reply(ReplyLimit::SMALL).unwrap().is_some());
+    }
+    parser.feed(b":2\r\n");
+    assert!(parser.buffer.len() < 64, "{} bytes", parser.buffer.len());
+    let rest = [(), ()].map(|()| parser.next_reply(ReplyLimit::SMALL).unwrap());
+    assert_eq!(rest, [Some(Reply::Int(1)), Some(Reply::Int(2))]);
+}

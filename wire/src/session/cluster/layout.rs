@@ -233,4 +233,22 @@ mod tests {
             assert_eq!(ours.map(|range| format!("{}:{}", range.places[0].0, range.places[0].1)), theirs, "{slot}");
         }
     }
+
+    #[test]
+    fn a_reply_has_no_more_ranges_than_there_are_slots() {
+        let ranges = |count| Reply::Array(vec![range(0, 0, vec![]); count]);
+        let is_read = |count| read(&ranges(count), "seed", &HostMap::default()).is_some();
+        assert_eq!([1, usize::from(SLOTS), usize::from(SLOTS) + 1].map(is_read), [true, true, false]);
+    }
+
+    #[test]
+    fn a_replica_without_an_address_leaves_the_others_as_they_are() {
+        let nodes = |names: [&str; 3]| names.map(|name| node(bytes(name), 1, name)).into();
+        let places = |names| {
+            let reply = Reply::Array(vec![range(0, 9, nodes(names))]);
+            read(&reply, "seed", &HostMap::default()).unwrap().ranges.pop().map(|range| range.places)
+        };
+        assert_eq!(places(["a", "?", "b"]), Some(vec![at("a", 1), at("b", 1)]));
+        assert_eq!(places(["?", "a", "b"]), None);
+    }
 }

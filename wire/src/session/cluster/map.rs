@@ -326,4 +326,18 @@ mod tests {
         set(&mut map, &[layout]);
         assert!(map.nodes().count() == 1 && named(&mut map, MOST_NODES), "the map tells who is there");
     }
+
+    #[test]
+    fn primaries_are_asked_in_turn_about_a_slot_of_none() {
+        let mut map = Map::default();
+        set(&mut map, &[(0, 99, &[1, 11]), (100, 199, &[2, 12])]);
+        let now = Instant::now() + PAUSE;
+        let asked = |then| map.about_a_hole(then).map(|node| node.server.to_string());
+        let (first, again, second) = (asked(now), asked(now), asked(now + PAUSE));
+        assert!(again.is_none(), "one was asked a moment ago");
+        assert_eq!(HashSet::from([first.unwrap(), second.unwrap()]), ["h:1", "h:2"].map(str::to_owned).into());
+        of(&map, 1).breaker.failure(Duration::from_secs(60), &crate::base::error::Error::invalid("down"));
+        let next = [2, 3].map(|turn| asked(now + turn * PAUSE).unwrap());
+        assert_eq!(next, ["h:2", "h:2"], "one that is down is passed over");
+    }
 }

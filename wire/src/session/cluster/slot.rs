@@ -72,7 +72,16 @@ mod tests {
 
     #[test]
     fn five_digits_put_a_name_into_every_slot() {
-        for (slot, prefix) in (0..SLOTS).zip([b"ql:wake:".as_slice(), b"", "ä:wake:".as_bytes()].into_iter().cycle()) {
+        put_into_slots(0..SLOTS);
+    }
+
+    #[test]
+    fn five_digits_put_a_name_into_some_slots() {
+        put_into_slots((0..SLOTS).step_by(1_499));
+    }
+
+    fn put_into_slots(slots: impl Iterator<Item = u16>) {
+        for (slot, prefix) in slots.zip([b"ql:wake:".as_slice(), b"", "ä:wake:".as_bytes()].into_iter().cycle()) {
             let mut name = *b"s0123456789xxxxx";
             put_into(slot, prefix, &mut name);
             assert_eq!(slot_of(&[prefix, &name].concat()), slot);

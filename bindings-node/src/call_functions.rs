@@ -8,39 +8,39 @@ use napi::bindgen_prelude::{FromNapiValue, Unknown};
 use napi::{Env, sys};
 use napi_derive::napi;
 
-use crate::carriage::Carriage;
 use crate::channel::Channel;
 use crate::error::{Result, failed};
 use crate::function::{Called, function};
+use crate::transport::Transport;
 
 #[napi]
 impl Channel {
     /// The function that decides what was asked.
     #[napi(catch_unwind, ts_return_type = "() => void")]
     pub fn decider(&self, env: Env) -> Result<Unknown<'static>> {
-        function(env, self.desk.clone())
+        function(env, self.decider.clone())
     }
 
     /// The function that makes the calls that were written, as so many numbers, and collects.
     #[napi(catch_unwind, ts_return_type = "(numbers: number) => void")]
     pub fn flusher(&self, env: Env) -> Result<Unknown<'static>> {
-        function(env, Rc::new(Flush(self.carriage.clone())))
+        function(env, Rc::new(Flush(self.transport.clone())))
     }
 
     /// The function that writes answers into the inbox: where they end, 1 if there are more, and the answers.
     #[napi(catch_unwind, ts_return_type = "() => void")]
     pub fn collector(&self, env: Env) -> Result<Unknown<'static>> {
-        function(env, Rc::new(Collect(self.carriage.clone())))
+        function(env, Rc::new(Collect(self.transport.clone())))
     }
 
     /// The function that has JavaScript called to flush, once it has done what it does now.
     #[napi(catch_unwind, ts_return_type = "() => void")]
     pub fn reminder(&self, env: Env) -> Result<Unknown<'static>> {
-        function(env, Rc::new(Remind(self.carriage.clone())))
+        function(env, Rc::new(Remind(self.transport.clone())))
     }
 }
 
-struct Flush(Rc<RefCell<Carriage>>);
+struct Flush(Rc<RefCell<Transport>>);
 
 impl Called for Flush {
     fn called(&self, env: Env, numbers: sys::napi_value) -> Result<sys::napi_value> {
@@ -51,7 +51,7 @@ impl Called for Flush {
     }
 }
 
-struct Collect(Rc<RefCell<Carriage>>);
+struct Collect(Rc<RefCell<Transport>>);
 
 impl Called for Collect {
     fn called(&self, env: Env, _: sys::napi_value) -> Result<sys::napi_value> {
@@ -60,7 +60,7 @@ impl Called for Collect {
     }
 }
 
-struct Remind(Rc<RefCell<Carriage>>);
+struct Remind(Rc<RefCell<Transport>>);
 
 impl Called for Remind {
     fn called(&self, env: Env, _: sys::napi_value) -> Result<sys::napi_value> {

@@ -26,7 +26,7 @@ use crate::given::unsigned;
 const DECISION: usize = 2;
 
 /// What the channel and its function have in common.
-pub struct Desk {
+pub struct AtOnce {
     /// Written by JavaScript: the keys of calls.
     pub keys: Uint8Array,
     /// Written by both.
@@ -35,9 +35,9 @@ pub struct Desk {
     pub limiters: RefCell<Vec<Option<quotalock::Limiter>>>,
 }
 
-impl Desk {
-    pub fn new(keys: Uint8Array, instant: Float64Array) -> Desk {
-        Desk { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default() }
+impl AtOnce {
+    pub fn new(keys: Uint8Array, instant: Float64Array) -> AtOnce {
+        AtOnce { keys, instant: UnsafeCell::new(instant), limiters: RefCell::default() }
     }
 
     /// Does something with the numbers.
@@ -87,7 +87,7 @@ fn write(numbers: &mut [f64], decision: &Decision) -> Option<usize> {
     Some(DECISION + WIDTH * (1 + decision.rules.len()))
 }
 
-impl Called for Desk {
+impl Called for AtOnce {
     fn called(&self, _: Env, _: sys::napi_value) -> Result<sys::napi_value> {
         // What panics was not decided: the next batch says why.
         let _ = catch_unwind(AssertUnwindSafe(|| self.decide()));

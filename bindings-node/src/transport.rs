@@ -10,9 +10,9 @@ use quotalock::driver::{self, Sink};
 use quotalock::{Answer, Op, Result};
 
 use crate::answers::{Answers, Mailbox, Value};
+use crate::at_once::AtOnce;
 use crate::bell::{Reminders, hold};
-use crate::call::{self, Asked};
-use crate::desk::Desk;
+use crate::call_array::{self, Asked};
 use crate::handles::Handles;
 use crate::look::{self, Looks};
 use crate::own_loop::OwnLoop;
@@ -21,11 +21,11 @@ use crate::own_loop::OwnLoop;
 const HEAD: usize = 2;
 
 /// Carries calls and answers. Calls no JavaScript.
-pub struct Carriage {
+pub struct Transport {
     /// Written by JavaScript: calls.
     calls: Float64Array,
     /// Their keys, and the limiters.
-    desk: Rc<Desk>,
+    decider: Rc<AtOnce>,
     /// Written by us: answers.
     inbox: Float64Array,
     /// Calls of the next flush that were described in more than numbers.
@@ -53,17 +53,17 @@ pub enum Reminds {
     Bells(Reminders),
 }
 
-impl Carriage {
+impl Transport {
     pub fn new(
         calls: Float64Array,
         inbox: Float64Array,
-        desk: Rc<Desk>,
+        decider: Rc<AtOnce>,
         mailbox: Arc<Mailbox>,
         reminds: Reminds,
-    ) -> Carriage {
-        Carriage {
+    ) -> Transport {
+        Transport {
             calls,
-            desk,
+            decider,
             inbox,
             described: Vec::new(),
             looks: Looks::new(mailbox.clone()),
@@ -128,11 +128,11 @@ impl Carriage {
     /// collects: some may be answered already.
     pub fn flush(&mut self, env: Env, numbers: usize) {
         let calls = self.calls.get(..numbers).unwrap_or_default();
-        let desk = self.desk.clone();
-        let (keys, limiters) = (&desk.keys[..], desk.limiters.borrow());
-        let mut ops = Vec::with_capacity(numbers / call::WIDTH);
+        let decider = self.decider.clone();
+        let (keys, limiters) = (&decider.keys[..], decider.limiters.borrow());
+        let mut ops = Vec::with_capacity(numbers / call_array::WIDTH);
         let mut looks = Vec::new();
-        for (id, asked) in call::read(calls, keys, &limiters, &mut self.described) {
+        for (id, asked) in call_array::read(calls, keys, &limiters, &mut self.described) {
             match asked {
                 Ok(Asked::Call(op)) => ops.push((id, op)),
                 Ok(Asked::Look(op, loading)) => {
@@ -187,7 +187,7 @@ impl Carriage {
             inbox[1] = f64::from(u8::from(length < waiting.len() || !gathers));
         }
         self.collected += length;
-        self.desk.tell_whether_known();
+        self.decider.tell_whether_known();
     }
 
     /// Takes all answers that there are.
