@@ -448,6 +448,10 @@ package: build ## Puts the crate, wheel, npm package, PHP extension and program 
 	tools/package.sh
 	$(MAKE) --no-print-directory package-php
 
+.PHONY: dist
+dist: setup ## Builds a release for all platforms into dist/release (ONLY=linux-x64-gnu: one platform)
+	PYTHONPATH=tools $(PYTHON) -m dist $(ONLY)
+
 PHP_MODULE ?= bindings-php/modules/ratelimit.so
 # The extension without symbols, the stub for IDEs, the README and the licence.
 .PHONY: package-php
