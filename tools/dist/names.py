@@ -65,7 +65,7 @@ def binstall_place(target: str) -> tuple[str, str]:
 
 def pie_name_is_right(name: str) -> bool:
     """Whether PIE would look for this archive."""
-    extension = json.loads((ROOT / "bindings-php/composer.json").read_text())["php-ext"]["extension-name"]
+    extension = json.loads((ROOT / "composer.json").read_text())["php-ext"]["extension-name"]
     pattern = PIE.format(extension=re.escape(extension), version=re.escape(VERSION))
     return name == name.lower() and re.fullmatch(pattern, name) is not None
 

@@ -56,7 +56,7 @@ def publish(php: Php, target: Target, folder: Path) -> None:
     write_zip(folder / pie_name(php, target), [Entry(f"{EXTENSION}.so", library), *documents])
     if target.libc != "glibc" or php.threads:
         return
-    priority = json.loads((SOURCE / "composer.json").read_text())["php-ext"]["priority"]
+    priority = json.loads((ROOT / "composer.json").read_text())["php-ext"]["priority"]
     settings = f"etc/php/{php.version}/mods-available/ratelimit.ini"
     installed = [
         Entry(f"usr/lib/php/{php.api}/{EXTENSION}.so", library),
