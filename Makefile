@@ -452,9 +452,17 @@ package: build ## Puts the crate, wheel, npm package, PHP extension and program 
 dist: setup ## Builds a release for all platforms into dist/release (ONLY=linux-x64-gnu: one platform)
 	PYTHONPATH=tools $(PYTHON) -m dist $(ONLY)
 
+.PHONY: check-dist
+check-dist: setup ## Has auditwheel, abi3audit, twine, publint, attw and composer check what `make dist` built
+	PYTHONPATH=tools $(PYTHON) -m dist.checks
+
 .PHONY: test-dist
 test-dist: setup ## Installs what `make dist` built and runs the vectors on it (ONLY=node-musl: one row)
 	$(ONE_SERVER) env PYTHONPATH=tools:tests/installed $(PYTHON) tests/installed/installed.py $(ONLY)
+
+.PHONY: release-check
+release-check: setup ## Lists what a release needs, and whether it is there
+	PYTHONPATH=tools $(PYTHON) -m dist.release_check
 
 PHP_MODULE ?= bindings-php/modules/ratelimit.so
 # The extension without symbols, the stub for IDEs, the README and the licence.

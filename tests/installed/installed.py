@@ -1,7 +1,7 @@
 """Installs each file of `make dist` as a user does, and runs the vectors on it: `installed.py [ROW ...]`.
 
 The tests are copied next to what was installed, and the checkout is on no path. Each row runs all vectors on memory://
-and on the server of with_servers.py, then a lock, a sale, a cache and a fork on both. The exit code is 1 if a row failed.
+on the server of with_servers.py, then a lock, a sale, a cache and a fork on both. It exits with 1 if one failed.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _compile_types(folder: Path) -> None:
 def php_archive(folder: Path) -> int:
     """Unpacks the archive of PIE and loads the extension by one line of settings."""
     php, target = PHP_BUILDS[0]
-    run(["unzip", "-q", str(RELEASE / pie_name(php, target)), "-d", str(folder / "extension")])
+    shutil.unpack_archive(RELEASE / pie_name(php, target), folder / "extension")
     library = folder / "extension/ratelimit.so"
     (folder / "settings").mkdir()
     (folder / "settings/ratelimit.ini").write_text(f"extension={library}\n")
