@@ -32,8 +32,9 @@ function cure(/** @type {string} */ name, /** @type {string} */ file) {
   if (typeof __filename === 'undefined' || basename(__filename) !== 'native.js') {
     return `a bundle cannot hold it, so mark quotalock as external (esbuild: --external:quotalock) and install it beside the bundle, or copy ${file} there`
   }
-  const published = Object.keys(require('../package.json').optionalDependencies ?? {})
   // A checkout has no list of published packages.
+  const { optionalDependencies = {} } = /** @type {any} */ (require('../package.json'))
+  const published = Object.keys(optionalDependencies)
   if (published.length === 0) return `install ${nativePackage(name)}, or build it (npm run build)`
   if (!published.includes(nativePackage(name))) {
     const names = published.map((each) => each.slice(nativePackage('').length))

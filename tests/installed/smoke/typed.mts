@@ -1,4 +1,4 @@
-// In TypeScript, checked with the types of the package: compiled, then `node smoke.js URL`.
+// In TypeScript, with the types of the package: compiled, then `node typed.mjs URL`.
 
 import { Client, type Decision, type Lock } from 'quotalock'
 
