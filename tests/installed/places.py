@@ -70,7 +70,8 @@ def debian_12() -> Path:
         run([str(ROOT / "tools/setup.sh"), "debootstrap"])
         say("Debian 12 with PHP 8.2")
         options = ["--variant=minbase", f"--include={','.join(recipe)}"]
-        run(["debootstrap", *options, "bookworm", str(root), versions.mirror()])
+        # debootstrap mounts /proc in the root: in its own space of mounts that ends with it.
+        run(["unshare", "--mount", "debootstrap", *options, "bookworm", str(root), versions.mirror()])
         stamp(root / ".stamp", recipe)
     return root
 
