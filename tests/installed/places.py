@@ -63,12 +63,13 @@ mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && exec chroot
 
 def debian_12() -> Path:
     """A root of Debian 12 with its PHP, as a user has it; packages are installed in it, not only unpacked."""
-    root, recipe = CACHE / "debian-12", ["php8.2-cli", "phpunit"]
+    root, recipe = CACHE / "debian-12", ["php8.2-cli", "php8.2-redis", "phpunit"]
     if not is_current(root / ".stamp", recipe):
         if os.geteuid() != 0:
             raise DistError("a root of Debian 12 can be made by root only: run 'make test-dist' as root this once")
         run([str(ROOT / "tools/setup.sh"), "debootstrap"])
         say("Debian 12 with PHP 8.2")
+        shutil.rmtree(root, ignore_errors=True)
         options = ["--variant=minbase", f"--include={','.join(recipe)}"]
         # debootstrap mounts /proc in the root: in its own space of mounts that ends with it.
         run(["unshare", "--mount", "debootstrap", *options, "bookworm", str(root), versions.mirror()])

@@ -11,6 +11,8 @@ from typing import Any
 from dist.run import run
 from dist.targets import VERSION, DistError, Target
 
+# No crate of the registry, and in every binary: the first in all, the second in static ones.
+ALWAYS = ("Rust's standard library: MIT OR Apache-2.0", "musl, in the program: MIT")
 LICENCE_FILES = ("LICEN[CS]E*", "COPYING*", "COPYRIGHT*", "UNLICENSE*")
 
 
@@ -34,18 +36,22 @@ def crates(package: str, target: Target) -> list[dict[str, Any]]:
     )
 
 
-@cache
-def notices(package: str, target: Target) -> str:
-    """The text that has to go with a binary: each crate with its licence."""
-    parts = ["This file has the licences of the libraries that are linked into this binary.\n"]
-    for crate in crates(package, target):
+def notices(target: Target, *packages: str) -> str:
+    """The text that has to go with binaries: all crates with their licences, then each text once."""
+    linked = {crate["id"]: crate for package in packages for crate in crates(package, target)}
+    crates_of: dict[str, list[str]] = {}
+    lines = ["The libraries that are linked into these binaries, with their licences:", "", *ALWAYS]
+    for crate in linked.values():
         if not crate["license"]:
             raise DistError(f"the crate {crate['name']} has no licence in its Cargo.toml: replace the crate")
-        texts = [file.read_text(errors="replace").strip() for file in _licence_files(crate)]
-        parts.append(
-            "\n\n".join([f"{'=' * 80}\n{crate['name']} {crate['version']} ({crate['license']})", *texts]) + "\n"
-        )
-    return "\n".join(parts)
+        name = f"{crate['name']} {crate['version']}"
+        lines.append(f"{name}: {crate['license']}")
+        for file in _licence_files(crate):
+            text = "\n".join(line.rstrip() for line in file.read_text(errors="replace").strip().splitlines())
+            crates_of.setdefault(text, []).append(name)
+    for text, names in crates_of.items():
+        lines += ["", "=" * 80, f"Of {', '.join(names)}:", "", text]
+    return "\n".join(lines) + "\n"
 
 
 def bill_of_materials(package: str, target: Target) -> str:

@@ -27,7 +27,7 @@ def publish(target: Target, folder: Path) -> None:
     shutil.copy(built / "libquotalock_node.so", package / library)
     shutil.copy(program.build(target), package / "quotalock")
     shutil.copy(ROOT / "LICENSE", package)
-    (package / "THIRD-PARTY.txt").write_text(notices("quotalock-node", target))
+    (package / "THIRD-PARTY.txt").write_text(notices(target, "quotalock-node", "quotalock-cli"))
     (package / "README.md").write_text(
         f"# {target.npm_package}\n\nThe native part of `quotalock` for {target.triple}.\n"
     )

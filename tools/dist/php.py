@@ -50,7 +50,7 @@ def publish(php: Php, target: Target, folder: Path) -> None:
         Entry("ratelimit.stub.php", SOURCE / "ratelimit.stub.php"),
         Entry("README.md", SOURCE / "README.md"),
         Entry("LICENSE", ROOT / "LICENSE"),
-        Entry("THIRD-PARTY.txt", notices("quotalock-php", target)),
+        Entry("THIRD-PARTY.txt", notices(target, "quotalock-php")),
     ]
     # PIE wants the library at the top.
     write_zip(folder / pie_name(php, target), [Entry(f"{EXTENSION}.so", library), *documents])

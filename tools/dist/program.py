@@ -57,7 +57,7 @@ def publish(target: Target, folder: Path) -> None:
     program, top = build(target), program_folder(target)
     documents = [
         Entry("LICENSE", ROOT / "LICENSE"),
-        Entry("THIRD-PARTY.txt", notices("quotalock-cli", target)),
+        Entry("THIRD-PARTY.txt", notices(target, "quotalock-cli")),
     ]
     manuals = [Entry(f"{'completions' if file.name in COMPLETIONS else 'man'}/{file.name}", file) for file in manual()]
     entries = [Entry("quotalock", program, EXECUTABLE), *documents, *manuals]

@@ -23,7 +23,7 @@ def publish(target: Target, folder: Path) -> None:
     # Its file is the same for every Python from 3.10, so it asks none.
     environment = {"PYO3_CROSS": "1", "PYO3_CROSS_PYTHON_VERSION": "3.10", "PYO3_NO_PYTHON": "1"}
     toolchain.run_for(target, [*words, *toolchain.cargo_options(target)], environment=environment)
-    licences = {"THIRD-PARTY.txt": notices("quotalock-python", target)}
+    licences = {"THIRD-PARTY.txt": notices(target, "quotalock-python", "quotalock-cli")}
     wheel = made / wheel_name(target)
     wheel_program.add(program.build(target), wheel, licences)
     wheel.replace(folder / wheel.name)
