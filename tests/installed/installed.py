@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -234,7 +235,7 @@ def program(target: Target) -> Callable[[Path], int]:
 def _commands(place: Place, program: str) -> None:
     """Charges a limit, reads it, runs a command under a lock, and has the doctor look."""
     url = _urls()[1]
-    shared = ["--url", url, "--prefix", f"commands{os.getpid()}"]
+    shared = ["--url", url, "--prefix", f"commands{secrets.token_hex(4)}"]
     limited = ["logins", "ada", "--policy", "3/minute"]
     place.run([program, *shared, "consume", *limited])
     peeked = place.run([program, *shared, "--json", "peek", *limited])
