@@ -75,7 +75,8 @@ def main(asked: list[str]) -> int:
             print(f"test-dist: {row.name}", file=sys.stderr, flush=True)
             try:
                 with tempfile.TemporaryDirectory(prefix="quotalock-installed-") as folder:
-                    result = f"{row.check(Path(folder)):,}"
+                    vectors = row.check(Path(folder))
+                    result = f"{vectors:,}" if vectors else "none: commands"
             except DistError as error:
                 failed += 1
                 result = "FAILED"
