@@ -15,7 +15,7 @@ PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 export CARGO_PROFILE_RELEASE_LTO ?= off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS ?= 16
 BENCHES := cache frameworks-node frameworks-php frameworks-python lease locks memory metrics partition script top
-WHOLE := bench $(BENCHES:%=bench-%) compare scale survive package package-php
+WHOLE := bench $(BENCHES:%=bench-%) compare scale survive package package-php dist
 $(WHOLE): export CARGO_PROFILE_RELEASE_LTO := fat
 $(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
 
@@ -146,7 +146,7 @@ lint-python:
 	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs
+	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/installed tests/interop tests/faults examples docs
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 	.venv/bin/mypy --no-error-summary tests/attack
@@ -462,6 +462,22 @@ DIST ?= dist
 package: build ## Puts the crate, wheel, npm package, PHP extension and program into dist/
 	tools/package.sh
 	$(MAKE) --no-print-directory package-php
+
+.PHONY: dist
+dist: setup ## Builds a release for all platforms into dist/release (ONLY=linux-x64-gnu: one platform)
+	PYTHONPATH=tools $(PYTHON) -m dist $(ONLY)
+
+.PHONY: check-dist
+check-dist: setup ## Has auditwheel, abi3audit, twine, publint, attw and composer check what `make dist` built
+	PYTHONPATH=tools $(PYTHON) -m dist.checks
+
+.PHONY: test-dist
+test-dist: setup ## Installs what `make dist` built and runs the vectors on it (ONLY=node-musl: one row)
+	$(ONE_SERVER) env PYTHONPATH=tools:tests/installed $(PYTHON) tests/installed/installed.py $(ONLY)
+
+.PHONY: release-check
+release-check: setup ## Lists what a release needs, and whether it is there
+	PYTHONPATH=tools $(PYTHON) -m dist.release_check
 
 PHP_MODULE ?= bindings-php/modules/ratelimit.so
 # The extension without symbols, the stub for IDEs, the README and the licence.
