@@ -55,7 +55,17 @@ const SECTIONS = [
   ],
   [
     'Reference',
-    ['reference', 'reference/', 'reference/types', 'policies', 'configuration', 'errors', 'http-headers', 'formats', 'commands'],
+    [
+      'reference',
+      'reference/',
+      'reference/types',
+      'policies',
+      'configuration',
+      'errors',
+      'http-headers',
+      'formats',
+      'commands',
+    ],
   ],
   ['About', ['promises', 'survive', 'speed', 'benchmarks', 'security', 'changelog']],
   ['Internals', ['internals/architecture', 'internals/contributing', 'packages/', 'adr/']],
