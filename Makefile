@@ -15,7 +15,7 @@ PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 export CARGO_PROFILE_RELEASE_LTO ?= off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS ?= 16
 BENCHES := cache frameworks-node frameworks-php frameworks-python lease locks memory metrics partition script top
-WHOLE := bench $(BENCHES:%=bench-%) compare scale survive package package-php
+WHOLE := bench $(BENCHES:%=bench-%) compare scale survive package package-php dist
 $(WHOLE): export CARGO_PROFILE_RELEASE_LTO := fat
 $(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
 
@@ -34,7 +34,7 @@ LONG_SUITES := test-faults test-bench test-long-rust test-long-elsewhere test-lo
 # How many suites run at once, since they wait more than they work. The output of each is printed in one piece when it
 # ends. All of them run, even if one fails, and find everything built.
 TEST_JOBS ?= 3
-PARTS := core python php node workers cli
+PARTS := core python php node workers cli next
 RUN_SUITES := $(MAKE) --no-print-directory --keep-going --output-sync=target \
 	$(foreach part,$(PARTS),--assume-old=build-$(part)) --assume-old=setup
 # `make test SUITE=name` runs these too, `make test` does not.
@@ -85,6 +85,12 @@ build-cli:
 # The workers of the tests that are written in Rust.
 build-workers: setup
 	cargo build --quiet -p quotalock-tests --example worker --example hostile_caller
+
+# A build that pretends to be the next version, for the test of upgrades.
+.PHONY: build-next
+build-next: setup
+	RUSTFLAGS='--cfg quotalock_next_format' cargo build --quiet --release --target-dir target/next \
+		-p quotalock-python -p quotalock-php -p quotalock-node
 
 .PHONY: surface scripts commands page-types
 surface: ## Renews what is written from api/surface.toml: stubs, makers of locks, data of tests, reference
@@ -140,7 +146,7 @@ lint-python:
 	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/interop tests/faults examples docs
+	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/installed tests/interop tests/faults examples docs
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 	.venv/bin/mypy --no-error-summary tests/attack
@@ -172,7 +178,7 @@ endef
 test: $(if $(SUITE),test-$(SUITE),build build-workers build-cli) ## Runs the tests, in 25 minutes (SUITE=python ONLY=name: some)
 	$(if $(SUITE),,$(call run_suites,suites,$(SUITES),$(TEST_JOBS)))
 
-test-long: $(if $(SUITE),test-long-$(SUITE),build build-workers build-cli) ## Runs the tests that take long (SUITE=python ONLY=name: some)
+test-long: $(if $(SUITE),test-long-$(SUITE),build build-workers build-cli build-next) ## Runs the tests that take long (SUITE=python ONLY=name: some)
 	$(if $(SUITE),,$(call run_suites,long-suites,$(LONG_SUITES),2))
 
 suites: $(SUITES)
@@ -284,7 +290,7 @@ test-attack: build-python
 	$(WITH_SERVERS) $(PYTHON) tests/attack/run.py --seconds 60 --most 700
 
 # Servers and processes that are killed, frozen and restarted.
-test-faults: build build-workers
+test-faults: build build-workers build-next
 	$(WITH_SERVERS) $(PYTHON) -m pytest -q $(OF_PYTEST) tests/faults
 
 # Faults of clusters and Sentinels, TIMES as many. `make test-long` does not run it without SUITE=cluster.
@@ -456,6 +462,22 @@ DIST ?= dist
 package: build ## Puts the crate, wheel, npm package, PHP extension and program into dist/
 	tools/package.sh
 	$(MAKE) --no-print-directory package-php
+
+.PHONY: dist
+dist: setup ## Builds a release for all platforms into dist/release (ONLY=linux-x64-gnu: one platform)
+	PYTHONPATH=tools $(PYTHON) -m dist $(ONLY)
+
+.PHONY: check-dist
+check-dist: setup ## Has auditwheel, abi3audit, twine, publint, attw and composer check what `make dist` built
+	PYTHONPATH=tools $(PYTHON) -m dist.checks
+
+.PHONY: test-dist
+test-dist: setup ## Installs what `make dist` built and runs the vectors on it (ONLY=node-musl: one row)
+	$(ONE_SERVER) env PYTHONPATH=tools:tests/installed $(PYTHON) tests/installed/installed.py $(ONLY)
+
+.PHONY: release-check
+release-check: setup ## Lists what a release needs, and whether it is there
+	PYTHONPATH=tools $(PYTHON) -m dist.release_check
 
 PHP_MODULE ?= bindings-php/modules/ratelimit.so
 # The extension without symbols, the stub for IDEs, the README and the licence.

@@ -142,35 +142,35 @@ export interface ClientOptions {
    */
   readonly onError?: OnError | undefined
   /**
-   * How long a call with a request id is remembered; as long as the timeout at least (1 ms to 1 day; default:
+   * How long a call with a request id is remembered, and at least as long as the timeout (1 ms to 1 day; default:
    * 60,000 ms).
    */
   readonly requestMemoryMs?: number | undefined
   /**
-   * A function that returns the password, where the URL gives none: called while a call waits for it, when a connection
-   * first logs in, and again when the server refuses what it returned. An error that it throws is that of the call.
-   * Calls wait for it within their time.
+   * A function that returns the password, if the URL has none. It is called when a connection first logs in, and again
+   * when the server refuses the password. Calls wait for it, and if it throws, they fail with its error. Calls wait for
+   * it within their time.
    */
   readonly password?: (() => string | PromiseLike<string>) | undefined
   /**
-   * After Redis has denied a call, this process answers the same call itself until it can be admitted, for this long at
-   * most; 0 asks Redis every time (0 ms to 1 minute; default: 1,000 ms).
+   * After Redis has denied a call, this process denies the same call itself until it can be admitted, for at most this
+   * time; 0 asks Redis every time (0 ms to 1 minute; default: 1,000 ms).
    */
   readonly denyCacheMaxMs?: number | undefined
   /**
    * A function that is called after each decision of this client's limiters that charges or denies, with the key as it
-   * was given, right before the call ends. Not for calls that only look, fail or are aborted. An error that it throws
-   * changes nothing. The error is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
+   * was given, right before the call ends. Not for calls that only look, fail or are aborted. An error of the function
+   * does not affect the call. The error is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
    */
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /**
-   * A function that is called when a lock of this client turns out to be lost, once for each grant; otherwise as
+   * A function that is called when a lock of this client is found to be lost, once for each grant; otherwise as
    * `onDecision`.
    */
   readonly onLost?: ((lock: Lock) => void) | undefined
   /**
-   * Whether this process reports to Redis once a second, in the background, what the client's limiters decided, and
-   * which keys they denied most often: for `quotalock top` (default: false). Decisions that have no room or cannot be
+   * Whether this process reports to Redis once per second, in the background, what the client's limiters decided, and
+   * which keys they denied most often, for `quotalock top` (default: false). Decisions that have no room or cannot be
    * sent are dropped and counted.
    */
   readonly report?: boolean | undefined
@@ -185,20 +185,20 @@ export interface LimiterOptions {
    */
   readonly scope?: Key | undefined
   /**
-   * Whether the policy is enforced (default: true). If not, every call passes, and {@link Decision.wouldDeny} shows
-   * which would have been denied; those were charged nothing. Use it to try a policy on real traffic.
+   * Whether the policy is enforced (default: true). If not, every call is allowed, and {@link Decision.wouldDeny} marks
+   * those that would have been denied, which are not charged. Use it to try a policy on real traffic.
    */
   readonly enforce?: boolean | undefined
   /**
    * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
-   * smallest capacity of the policy. Sliding windows and logs refuse it (default: each call asks Redis).
+   * smallest capacity of the policy. Sliding windows and logs do not support it (default: each call asks Redis).
    */
   readonly prefetch?: number | undefined
 }
 
 /** Options of a call. */
 export interface CallOptions {
-  /** How much is asked for; 0 only looks (0 to 2^52; default: 1). */
+  /** How much the call uses; 0 only looks (0 to 2^52; default: 1). */
   readonly cost?: number | undefined
   /** Rejects the call with the signal's reason when it fires. A call that was sent may still be counted. */
   readonly signal?: AbortSignal | undefined
@@ -228,7 +228,7 @@ export interface RefundOptions {
 export interface ReserveOptions {
   /** How long the estimate is held at most (1 ms to 36,500 days). */
   readonly ttlMs: number
-  /** The end of an estimate that is not settled by then: it counts as `spent`, or is `returned` (default: `spent`). */
+  /** How an estimate ends that is not settled by then: it counts as `spent`, or is `returned` (default: `spent`). */
   readonly unsettled?: Unsettled | undefined
 }
 
@@ -251,7 +251,7 @@ export interface AcquireOptions {
 
 /** Options of a lock over several servers, which is acquired unless `acquire` is false. */
 export interface QuorumOptions extends AcquireOptions {
-  /** How long a grant lasts unless it is renewed (10 ms to 7 days; default: 30,000 ms). */
+  /** How long a grant lasts if it is not renewed (10 ms to 7 days; default: 30,000 ms). */
   readonly ttlMs?: number | undefined
   /**
    * Whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is busy (default:
@@ -259,8 +259,8 @@ export interface QuorumOptions extends AcquireOptions {
    */
   readonly renew?: boolean | undefined
   /**
-   * How long it is renewed at most, so that a stuck holder does not block the others forever (default: 3,600,000 ms, 1
-   * hour).
+   * How long it is renewed at most, so that a holder that hangs does not block the others forever (default:
+   * 3,600,000 ms, 1 hour).
    */
   readonly maxHoldMs?: number | undefined
   /** Every fencing token is larger than this (0 to 2^52; default: 0). */
@@ -271,8 +271,8 @@ export interface QuorumOptions extends AcquireOptions {
    */
   readonly label?: string | undefined
   /**
-   * Whether to acquire at once, and reject if that fails (default: true). With false the handle holds nothing yet: for
-   * {@link Lock.acquire} as a try, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
+   * Whether to acquire at once, and reject if that fails (default: true). With false the handle holds nothing yet, for
+   * {@link Lock.acquire}, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
   readonly acquire?: boolean | undefined
 }
@@ -282,8 +282,8 @@ export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival (default: false). */
   readonly fair?: boolean | undefined
   /**
-   * How many replicas must have a grant before it counts; 0 asks none, and nothing else is taken on `memory://`, which
-   * has no replicas (0 to 2^32 - 1; default: 0).
+   * How many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0). On `memory://`,
+   * which has no replicas, only 0 is valid.
    */
   readonly replicasAck?: number | undefined
   /** How long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms). */
@@ -301,7 +301,8 @@ export interface AdoptOptions {
   /** Whether it is renewed in the background (default: true). */
   readonly renew?: boolean | undefined
   /**
-   * The lock that it must be: the text of another lock is refused, and that lock is not touched (default: any lock).
+   * The name that the lock must have: the text of another lock is refused, and that lock is not changed (default: any
+   * lock).
    */
   readonly name?: Key | undefined
 }
@@ -310,18 +311,18 @@ export interface AdoptOptions {
 export interface StockOptions {
   /**
    * The hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
-   * {@link Client.takeAll} can take from them together (default: each stock is its own). It is part of where the sale
-   * is kept: all handles of a sale have the same.
+   * {@link Client.takeAll} can take from them together (default: each stock is its own). It is part of the keys, so all
+   * handles of a sale must have the same scope.
    */
   readonly scope?: Key | undefined
   /**
-   * How many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Counts when the sale is
+   * How many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Fixed when the sale is
    * opened.
    */
   readonly ledgerCap?: number | undefined
   /**
-   * How long the sale is kept after its end, its last hold and the last call that wrote, ledger included; half of that
-   * for certain (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). Counts when the sale is opened.
+   * How long the sale and its ledger are kept, and at least for half of it, after its end, its last hold and the last
+   * call that wrote (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). Fixed when the sale is opened.
    */
   readonly retentionMs?: number | undefined
 }
@@ -416,26 +417,27 @@ export interface CacheOptions {
   readonly negativeMs?: number | undefined
   /** How long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default: 1,000 ms). */
   readonly errorTtlMs?: number | undefined
-  /** How eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0). */
+  /** How early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0). */
   readonly beta?: number | undefined
   /**
-   * The behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache (default: `raise`). If
-   * Redis goes down during a load, `raise` fails although there is a value, and `load` returns the value.
+   * The behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load` as if there were no cache (default:
+   * `raise`). If Redis goes down during a load, `raise` fails even though the value was loaded, and `load` returns the
+   * value.
    */
   readonly whenAway?: WhenAway | undefined
 }
 
-/** How long a caller waits for what another makes. */
+/** How long a caller waits for the result of another. */
 export interface GetOptions {
   /**
    * How long to wait at most for another caller's result, before the call fails with {@link TimeoutError} (0 ms to
-   * 36,500 days; default: 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+   * 36,500 days; default: 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's lease).
    */
   readonly waitMs?: number | undefined
   /**
    * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the
-   * signal to the loader too. If that loader then fails, no other caller gets its error, and the next caller loads at
-   * once.
+   * signal to the loader too. If the loader then fails, other callers do not get its error, and the next caller loads
+   * at once.
    */
   readonly signal?: AbortSignal | undefined
 }
@@ -467,8 +469,8 @@ export interface AddressOptions {
 export class Client implements Disposable, AsyncDisposable {
   /**
    * @param url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
-   *     `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is gone
-   *     when the last of its clients is closed (default: `QUOTALOCK_URL` of the environment, then
+   *     `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is
+   *     removed when the last of its clients is closed (default: `QUOTALOCK_URL` of the environment, then
    *     `redis://127.0.0.1:6379`). Worker threads share them too.
    * @throws {InvalidArgumentError} for an invalid URL or option; no error shows a password.
    */
@@ -529,7 +531,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   semaphore(name: Key, permits: number, options?: SemaphoreOptions): Promise<Lock>
   /**
-   * Acquires a read-write lock for reading: up to 1,024 readers at once, none next to a writer or after one that waits.
+   * Acquires a read-write lock for reading: up to 1,024 readers hold it at once, but none while a writer holds it or
+   * waits.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name or option.
    *
@@ -537,7 +540,7 @@ export class Client implements Disposable, AsyncDisposable {
    */
   readLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Acquires a read-write lock for writing: alone.
+   * Acquires a read-write lock for writing: one writer holds it alone.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name or option.
    *
@@ -545,9 +548,9 @@ export class Client implements Disposable, AsyncDisposable {
    */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Takes over a lock that was handed over with {@link Lock.handover}, in any process or language: the handle has the
-   * ttl, the label and the fencing token of the giver. Only one process can adopt it. It is renewed for as long as the
-   * giver's `maxHoldMs` left.
+   * Takes over a lock that {@link Lock.handover} gave away, in any process or language. The new handle has the ttl, the
+   * label and the fencing token of the first. Only one process can adopt a lock. It is renewed for the rest of the
+   * first holder's `maxHoldMs`.
    *
    * Rejects with {@link LostError} if the lease has ended, was adopted before, or is on another server; with
    * {@link InvalidArgumentError} for a text of another kind, a damaged one, or one of a client with another prefix.
@@ -572,8 +575,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
   /**
-   * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise as
-   * {@link Stock.confirm}.
+   * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended. Otherwise
+   * as {@link Stock.confirm}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
@@ -582,8 +585,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
-   * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if others have
-   * ended; true if all of them held, or had been cancelled.
+   * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have ended.
+   * Returns true if none had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
@@ -603,22 +606,22 @@ export class Client implements Disposable, AsyncDisposable {
    */
   extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
-   * Makes a {@link Once}: work that is done once for each id, in whatever process.
+   * Makes a {@link Once}: work that is done once for each id, across all processes.
    *
    * @param name part of its Redis keys: all of one kind, name and prefix share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   once(name: string, options?: OnceOptions): Once
   /**
-   * Makes a cache: on a miss one caller loads the value, in whatever process.
+   * Makes a cache: on a miss, one caller across all processes loads the value.
    *
    * @param name part of its Redis keys: all of one kind, name and prefix share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   cache(name: string, options?: CacheOptions): Cache
   /**
-   * Releases the locks and permits that it holds, within the client's `timeoutMs`, and closes the connections. Later
-   * calls fail with {@link ClosedError}, and what was held is `lost`; closing twice does nothing.
+   * Releases the locks and permits of the client, within its `timeoutMs`, and closes the connections. Later calls fail
+   * with {@link ClosedError}, and handles that held a lock are `lost`. Closing twice does nothing.
    */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -629,9 +632,9 @@ export class Client implements Disposable, AsyncDisposable {
  * Decides for keys by one policy; made by {@link Client.limiter}.
  *
  * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with {@link UnavailableError},
- * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, and with
- * {@link InvalidArgumentError} before anything is sent; the first two only if the client's
- * {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
+ * {@link ClosedError}, and with {@link InvalidArgumentError} before anything is sent; the first two only if the
+ * client's {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
  */
 export class Limiter {
   private constructor()
@@ -646,13 +649,13 @@ export class Limiter {
   /** How many permits it takes from Redis at once at most; null if each call asks. */
   readonly prefetch: number | null
   /**
-   * Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is always
-   * denied.
+   * Charges `cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above a limit
+   * is always denied.
    */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**
-   * Charges as much as is admitted now, up to `most`; {@link Decision.cost} shows how much. Denied if that is nothing:
-   * then the answer is that of a cost of 1.
+   * Charges as much as is admitted now, up to `most`; {@link Decision.cost} shows how much. If nothing is admitted, the
+   * call is denied, with the answer for a cost of 1.
    *
    * @param most 1 to 2^52.
    */
@@ -681,8 +684,8 @@ export class Limiter {
    */
   require(key: Key, options?: CallOptions): Promise<Decision>
   /**
-   * As {@link consume}, and after a denial sleeps as {@link Decision.retryAfterMs} says and tries again. Ends with a
-   * denial at once when the next chance comes after `timeoutMs`.
+   * As {@link consume}, but after a denial it sleeps for {@link Decision.retryAfterMs} and tries again. If the call
+   * cannot be admitted within `timeoutMs`, it returns the denial at once.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
   /**
@@ -693,8 +696,8 @@ export class Limiter {
    */
   refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
-   * Denies everything for `durationMs`, in place of an earlier block. Returns what a {@link peek} right after it would
-   * return. A block that was not stored must not look like one: it fails whatever {@link ClientOptions.onError} is.
+   * Denies all calls for `durationMs`; replaces an earlier block. Returns what a {@link peek} right after it would
+   * return. If the block cannot be stored, this fails, whatever {@link ClientOptions.onError} is.
    *
    * Rejects with {@link UnavailableError} if Redis cannot store it.
    *
@@ -702,8 +705,8 @@ export class Limiter {
    */
   block(key: Key, durationMs: number): Promise<Decision>
   /**
-   * Forgets everything about `key`, including a block and reservations; true if there was anything. Fails whatever
-   * {@link ClientOptions.onError} is.
+   * Removes everything about `key`, including a block and reservations; true if anything was stored. If Redis cannot
+   * answer, this fails, whatever {@link ClientOptions.onError} is.
    */
   reset(key: Key): Promise<boolean>
   /**
@@ -714,19 +717,19 @@ export class Limiter {
 }
 
 /**
- * The answer of a limiter for one key. With several rules `limit`, `remaining`, `retryAfterMs` and `resetAfterMs` are
- * those of the rule that binds: of the rules that deny the one with the longest `retryAfterMs`, else the one with the
+ * The answer of a limiter for one key. With several rules, `limit`, `remaining`, `retryAfterMs` and `resetAfterMs` are
+ * those of the binding rule: the denying rule with the longest `retryAfterMs`, or if none denies, the rule with the
  * least `remaining`.
  */
 export class Decision {
   private constructor()
   /** The name of the limiter. */
   readonly name: string
-  /** Whether the call was admitted. A denied call was charged nothing. */
+  /** Whether the call was admitted. A denied call is not charged. */
   readonly allowed: boolean
-  /** Whether the policy denies, and only `enforce: false` of its limiter lets the call pass: it was charged nothing. */
+  /** Whether the policy denies the call, which is allowed only because of `enforce: false`. It was not charged. */
   readonly wouldDeny: boolean
-  /** The limit of the rule that binds. */
+  /** The limit of the binding rule. */
   readonly limit: number
   /** How much could be consumed now; 0 while the key is blocked. */
   readonly remaining: number
@@ -735,9 +738,9 @@ export class Decision {
    * never.
    */
   readonly retryAfterMs: number | null
-  /** In how many milliseconds the rule that binds is full again and a block has ended; `rules` has the other rules. */
+  /** In how many milliseconds the binding rule is full again and a block has ended; `rules` has the other rules. */
   readonly resetAfterMs: number
-  /** The cost that was asked for; of {@link Limiter.consumeUpTo} what was taken. */
+  /** The cost of the call; with {@link Limiter.consumeUpTo}, the amount that was taken. */
   readonly cost: number
   /**
    * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by what
@@ -749,14 +752,13 @@ export class Decision {
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
   /**
-   * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`: whole
-   * seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say
-   * so.
+   * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at least
+   * 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
-   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+   * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429, or 503
+   * if Redis could not be asked and `onError: 'closed'` denied.
    *
    * @throws {InvalidArgumentError} if the call was allowed.
    */
@@ -766,13 +768,13 @@ export class Decision {
 /** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
 export class CombinedDecision {
   private constructor()
-  /** Whether all were admitted, and charged. If not, none was. */
+  /** Whether all were admitted. If not, none was charged. */
   readonly allowed: boolean
   /** Whether a limiter that is not enforced denies. */
   readonly wouldDeny: boolean
   /**
-   * The index in `decisions` of the one that binds: of the rules that deny the one with the longest `retryAfterMs`,
-   * else the one with the least {@link Decision.remaining}.
+   * The index in `decisions` of the binding one: the one that denies with the longest `retryAfterMs`, or if none
+   * denies, the one with the least {@link Decision.remaining}.
    */
   readonly binding: number
   /**
@@ -788,14 +790,13 @@ export class CombinedDecision {
   /** The decision about each key, in the order given. */
   readonly decisions: readonly Decision[]
   /**
-   * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`: whole
-   * seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules that say
-   * so.
+   * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at least
+   * 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
-   * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+   * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429, or 503
+   * if Redis could not be asked and `onError: 'closed'` denied.
    *
    * @throws {InvalidArgumentError} if the call was allowed.
    */
@@ -815,9 +816,9 @@ export class Reservation {
   readonly allowed: boolean | null
   /**
    * Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a shortfall
-   * is charged, whatever the limit. It is false if the reservation had ended, or was settled with another amount: then
-   * nothing changed. Settling again with the same amount is true and changes nothing, so you may repeat it after an
-   * error: for ten seconds, or until the reservation's `ttlMs` ends if that is sooner.
+   * is charged, even above the limit. Returns false and changes nothing if the reservation had ended, or was settled
+   * with another amount. You can repeat it after an error: with the same amount it returns true and changes nothing,
+   * for ten seconds or until the reservation's `ttlMs` ends if that is sooner.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
    *
@@ -833,16 +834,16 @@ export class Reservation {
 }
 
 /**
- * A handle for a lock; made by {@link Client.lock} and its neighbours. One caller acquires it at a time, and can do so
- * again after its release; it is not re-entrant.
+ * A handle for a lock; made by {@link Client.lock} and similar methods. One caller at a time can acquire it, and can
+ * acquire it again after its release. It is not re-entrant.
  *
- * A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remainingMs` come from this
- * process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever
- * Redis says. A resource is safe from a holder that was paused if it refuses every fencing `token` smaller than the
- * largest that it has seen. A forked child does not hold what its parent holds.
+ * A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remainingMs` are computed with the
+ * clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the deadline the
+ * lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource refuse every
+ * fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of its parent.
  *
  * Calls that ask Redis can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
- * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
+ * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  *
  * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A
  * handle that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was
@@ -949,13 +950,13 @@ export class Lock implements AsyncDisposable {
 }
 
 /**
- * The units of a sale; made by {@link Client.stock}. It does not oversell as long as Redis forgets nothing.
+ * The units of a sale; made by {@link Client.stock}. It does not oversell as long as Redis loses no data.
  *
- * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state that
- * anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply within
- * the client's timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
- * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and {@link ClosedError}, whatever
- * {@link ClientOptions.onError} is.
+ * Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
+ * `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
+ * timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
+ * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
+ * {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  */
 export class Stock {
   private constructor()
@@ -978,16 +979,17 @@ export class Stock {
    */
   open(quantity: number, options?: OpenOptions): Promise<boolean>
   /**
-   * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as `ended`;
-   * units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-   * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name is taken.
+   * Ends the sale now and for good: true if this call ended it, false if it had ended before. Takes are refused as
+   * `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
+   * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name cannot be
+   * used again.
    *
    * Rejects with {@link InvalidArgumentError} if it was never opened.
    */
   close(): Promise<boolean>
   /**
-   * Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold ones. A
-   * sale with prizes needs as many more.
+   * Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale with
+   * prizes needs a prize for each new unit.
    *
    * Rejects with {@link InvalidArgumentError} if it was never opened, or for a wrong number of prizes.
    *
@@ -995,10 +997,10 @@ export class Stock {
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
-   * Holds units for a buyer, or returns why not in {@link Taken.outcome}. Units that are not confirmed in time return
-   * to stock.
+   * Holds units for a buyer; if it cannot, {@link Taken.outcome} has the reason. Units that are not confirmed in time
+   * return to stock.
    *
-   * The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+   * The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
    * remembered: as long as the hold, or the client's `requestMemoryMs` if that is longer. A refused call is decided
    * again.
    *
@@ -1008,15 +1010,15 @@ export class Stock {
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at least);
-   * false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+   * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at least a
+   * day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of the sale too.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
   /**
-   * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered; false if
-   * the hold had ended or was confirmed.
+   * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as that
+   * is remembered; false if the hold had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
@@ -1033,8 +1035,8 @@ export class Stock {
   /** The numbers of the sale. */
   status(): Promise<StockStatus>
   /**
-   * Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
-   * twice; none is left out.
+   * Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile may be
+   * listed twice.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid cursor or count.
    */
@@ -1154,17 +1156,17 @@ export class LedgerEntry {
  * Work that is done once for each id; made by {@link Client.once}. An id is 1 to 1,024 bytes.
  *
  * All calls can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
- * {@link WrongTypeError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is: better not done than done
- * twice.
+ * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is,
+ * since the work might be done twice.
  */
 export class Once {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * Claims an id: {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} what the
-   * first gave. A claim whose reply was lost is asked for again and stays the caller's. While a {@link run} of the id
-   * runs, no caller is the first.
+   * Claims an id: {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} is the value
+   * of the first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a {@link run}
+   * of the id runs, no claim is the first.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid id or value.
    *
@@ -1173,15 +1175,15 @@ export class Once {
    */
   claim(id: Key, value?: Value | null): Promise<Claimed>
   /**
-   * Forgets an id, whichever caller claimed it, so the next caller is the first: true if there was one. A function that
-   * runs for it continues, but its result is not stored.
+   * Removes an id, even if another caller claimed it, so the next caller is the first: true if it was stored. A
+   * function that runs for it continues, but its result is not stored.
    *
    * @param id 1 to 1,024 bytes.
    */
   release(id: Key): Promise<boolean>
   /**
-   * The result of the first run for this id. If there was none, this call runs `fn`; the others get its result, at once
-   * or when it comes.
+   * Returns the result of the first run for this id. If there is none, this call runs `fn`, and the other callers wait
+   * for its result.
    *
    * If the function fails, its caller gets the error. The next caller runs it again, unless `errorTtlMs` remembers the
    * error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run twice.
@@ -1217,24 +1219,23 @@ export class Claimed {
 }
 
 /**
- * A cache that never stampedes; made by {@link Client.cache}. On a miss one caller loads the value, in whatever
- * process. When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served
- * the old one.
+ * A cache without stampedes; made by {@link Client.cache}. On a miss, one caller across all processes loads the value.
+ * When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the old
+ * one.
  *
  * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail with
- * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError} and
- * {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'` a {@link get} loads in place
- * of the first two.
+ * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError},
+ * {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'`
+ * a {@link get} loads instead of the first two.
  */
 export class Cache {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * The value of `key`, fresh or stale, or what `load` returns if it is this caller's turn to load. On a miss, while
-   * another caller loads, this waits for the value. If `load` fails, its caller gets the error; other callers, for
-   * `errorTtlMs`, get the stale value or {@link LoadFailedError}. A `load` must not get its own key: it would wait for
-   * itself.
+   * Returns the value of `key`, fresh or stale, or runs `load` if this caller is to load it. On a miss, while another
+   * caller loads, it waits for the value. If `load` fails, its caller gets the error; for `errorTtlMs` other callers
+   * get the stale value or {@link LoadFailedError}. A `load` must not get its own key, since it would wait for itself.
    *
    * Rejects with {@link TimeoutError} if the value did not come in time; with {@link LoadFailedError} if a loader
    * failed a short time ago.
@@ -1243,10 +1244,10 @@ export class Cache {
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
-   * The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that no
-   * other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this waits for
-   * keys that others load, and loads them one by one if those fail. In a cluster the keys may be in any slots; the call
-   * then takes a round trip for each slot.
+   * Returns the values of several keys, in their order, with one call to Redis. `load` gets the missing keys that no
+   * other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this waits for keys
+   * that other callers load, and loads them one by one if the others fail. In a cluster the keys may be in any slots;
+   * the call then takes a round trip for each slot.
    *
    * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
    * a key failed a short time ago; what this call loaded is stored before.
@@ -1255,15 +1256,15 @@ export class Cache {
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /**
-   * As {@link get}, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-   * null is not a value.
+   * As {@link get}, with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
+   * read back from JSON; null means no value.
    *
    * Rejects with {@link InvalidArgumentError} for what another language cannot read: more than 512 lists and objects
    * within each other, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
    * {@link LoadFailedError} if a loader failed a short time ago.
    */
   getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
-  /** The value of a key, fresh or stale, without loading or waiting; null if there is nothing. */
+  /** Returns the value of a key, fresh or stale, without loading or waiting; null if there is no value. */
   peek(key: Key): Promise<Seen | null>
   /**
    * Stores a value that you already have. It counts as newer than whatever is being loaded.
@@ -1364,8 +1365,8 @@ export interface Rule {
 }
 
 /**
- * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} does: limits
- * in one line, with a client for `QUOTALOCK_URL` that is made at the first call.
+ * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} returns. It
+ * is the one-line form of a limiter: the first call makes a client for `QUOTALOCK_URL`.
  *
  * @param name part of its Redis keys: all of one kind, name and prefix share their state.
  * @param policy the rules that it decides by, such as `10/minute;100/hour`.
@@ -1478,6 +1479,7 @@ export type Code =
   | 'unavailable'
   | 'timeout'
   | 'wrong_type'
+  | 'newer_version'
   | 'cross_slot'
   | 'not_permitted'
   | 'limited'
@@ -1517,6 +1519,11 @@ export class TimeoutError extends QuotalockError {
 /** The key in Redis holds another Redis type. */
 export class WrongTypeError extends QuotalockError {
   readonly code: 'wrong_type'
+}
+
+/** A newer version of Quotalock wrote the value of the key. */
+export class NewerVersionError extends QuotalockError {
+  readonly code: 'newer_version'
 }
 
 /** The keys of one call are in different slots of a cluster. */

@@ -33,6 +33,7 @@ export const {
   UnavailableError,
   TimeoutError,
   WrongTypeError,
+  NewerVersionError,
   CrossSlotError,
   NotPermittedError,
   RateLimitedError,

@@ -290,9 +290,9 @@ namespace Quotalock {
 
         /**
          * Replaces the estimate by the `$actual` amount. An excess is given back to the rules that still count it; a
-         * shortfall is charged, whatever the limit. It is false if the reservation had ended, or was settled with
-         * another amount: then nothing changed. Settling again with the same amount is true and changes nothing, so you
-         * may repeat it after an error: for ten seconds, or until the reservation's `$ttlMs` ends if that is sooner.
+         * shortfall is charged, even above the limit. Returns false and changes nothing if the reservation had ended,
+         * or was settled with another amount. You can repeat it after an error: with the same amount it returns true
+         * and changes nothing, for ten seconds or until the reservation's `$ttlMs` ends if that is sooner.
          *
          * @param int<0, 4503599627370496> $actual 0 to 2^52
          * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
@@ -315,7 +315,7 @@ namespace Quotalock {
      * Decides for keys by one policy; made by Client::limiter().
      *
      * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with UnavailableException,
-     * TimeoutException, NotPermittedException, WrongTypeException and ClosedException, and with
+     * TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, and with
      * InvalidArgumentException before anything is sent; the first two only if the client's `$onError` is `raise`,
      * unless the method says otherwise.
      */
@@ -345,10 +345,10 @@ namespace Quotalock {
         }
 
         /**
-         * Charges `$cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is
-         * always denied.
+         * Charges `$cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above
+         * a limit is always denied.
          *
-         * @param int<0, 4503599627370496> $cost how much is asked for; 0 only looks (0 to 2^52; default: 1)
+         * @param int<0, 4503599627370496> $cost how much the call uses; 0 only looks (0 to 2^52; default: 1)
          * @param \Stringable|string|int|null $requestId charges once for this id. 1 to 256 bytes, such as a UUID: the
          *     same id for the same key gets the first answer again while it is remembered. A denied call is decided
          *     again
@@ -361,8 +361,8 @@ namespace Quotalock {
         }
 
         /**
-         * Charges as much as is admitted now, up to `$most`; Decision::$cost shows how much. Denied if that is nothing:
-         * then the answer is that of a cost of 1.
+         * Charges as much as is admitted now, up to `$most`; Decision::$cost shows how much. If nothing is admitted,
+         * the call is denied, with the answer for a cost of 1.
          *
          * @param int<1, 4503599627370496> $most 1 to 2^52
          */
@@ -377,8 +377,8 @@ namespace Quotalock {
          *
          * @param int<1, 4503599627370496> $estimate 1 to 2^52
          * @param int<1, 3153600000000> $ttlMs how long the estimate is held at most (1 ms to 36,500 days)
-         * @param 'spent'|'returned' $unsettled the end of an estimate that is not settled by then: it counts as
-         *     `spent`, or is `returned` (default: `spent`)
+         * @param 'spent'|'returned' $unsettled how an estimate ends that is not settled by then: it counts as `spent`,
+         *     or is `returned` (default: `spent`)
          */
         public function reserve(
             \Stringable|string|int $key,
@@ -419,8 +419,8 @@ namespace Quotalock {
         }
 
         /**
-         * As consume(), and after a denial sleeps as Decision::$retryAfterMs says and tries again. Ends with a denial
-         * at once when the next chance comes after `$timeoutMs`. Signal handlers of pcntl_async_signals() run
+         * As consume(), but after a denial it sleeps for Decision::$retryAfterMs and tries again. If the call cannot be
+         * admitted within `$timeoutMs`, it returns the denial at once. Signal handlers of pcntl_async_signals() run
          * meanwhile.
          *
          * @param int<0, 3153600000000> $timeoutMs how long to wait at most (0 ms to 36,500 days)
@@ -445,8 +445,8 @@ namespace Quotalock {
         }
 
         /**
-         * Denies everything for `$durationMs`, in place of an earlier block. Returns what a peek() right after it would
-         * return. A block that was not stored must not look like one: it fails whatever `$onError` is.
+         * Denies all calls for `$durationMs`; replaces an earlier block. Returns what a peek() right after it would
+         * return. If the block cannot be stored, this fails, whatever `$onError` is.
          *
          * @param int<1, 3153600000000> $durationMs 1 ms to 36,500 days
          * @throws UnavailableException if Redis cannot store it
@@ -456,8 +456,8 @@ namespace Quotalock {
         }
 
         /**
-         * Forgets everything about `$key`, including a block and reservations; true if there was anything. Fails
-         * whatever `$onError` is.
+         * Removes everything about `$key`, including a block and reservations; true if anything was stored. If Redis
+         * cannot answer, this fails, whatever `$onError` is.
          */
         public function reset(\Stringable|string|int $key): bool
         {
@@ -473,16 +473,17 @@ namespace Quotalock {
     }
 
     /**
-     * A handle for a lock; made by Client::lock() and its neighbours. One caller acquires it at a time, and can do so
-     * again after its release; it is not re-entrant.
+     * A handle for a lock; made by Client::lock() and similar methods. One caller at a time can acquire it, and can
+     * acquire it again after its release. It is not re-entrant.
      *
-     * A lock is a lease: it ends by itself when it is not extended. `$state`, `$held` and `$remainingMs` come from this
-     * process' own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever
-     * Redis says. A resource is safe from a holder that was paused if it refuses every fencing `$token` smaller than
-     * the largest that it has seen. A forked child does not hold what its parent holds.
+     * A lock is a lease: it ends by itself when it is not extended. `$state`, `$held` and `$remainingMs` are computed
+     * with the clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the
+     * deadline the lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource
+     * refuse every fencing `$token` smaller than the largest that it has seen. A forked child does not hold the locks
+     * of its parent.
      *
      * Calls that ask Redis can fail with UnavailableException, TimeoutException, NotPermittedException,
-     * WrongTypeException and ClosedException, whatever `$onError` is.
+     * WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
      * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
      * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is down, releasing at
@@ -631,13 +632,12 @@ namespace Quotalock {
     }
 
     /**
-     * The units of a sale; made by Client::stock(). It does not oversell as long as Redis forgets nothing.
+     * The units of a sale; made by Client::stock(). It does not oversell as long as Redis loses no data.
      *
-     * Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
-     * that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
-     * within the client's timeout: nothing is taken, sold or added twice. All of them can fail with
-     * UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException, whatever
-     * `$onError` is.
+     * Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
+     * `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
+     * timeout: nothing is taken, sold or added twice. All of them can fail with UnavailableException, TimeoutException,
+     * NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
      * You may repeat every call after an exception that leaves its outcome unknown: nothing is sold or added twice, and
      * with a request id nothing is taken twice.
@@ -681,9 +681,9 @@ namespace Quotalock {
         }
 
         /**
-         * Ends the sale now, for good: true if this call did, false if it had ended before. Takes are refused as
-         * `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-         * `$retentionMs` after the last of its holds has ended, or from now; until then its name is taken.
+         * Ends the sale now and for good: true if this call ended it, false if it had ended before. Takes are refused
+         * as `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
+         * `$retentionMs` after the last of its holds has ended, or from now; until then its name cannot be used again.
          *
          * @throws InvalidArgumentException if it was never opened
          */
@@ -692,8 +692,8 @@ namespace Quotalock {
         }
 
         /**
-         * Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
-         * ones. A sale with prizes needs as many more.
+         * Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale
+         * with prizes needs a prize for each new unit.
          *
          * @param int<1, 4503599627370496> $quantity 1 to 2^52
          * @param list<\Stringable|string|int>|null $prizes one for each unit, if the sale has prizes
@@ -709,10 +709,10 @@ namespace Quotalock {
         }
 
         /**
-         * Holds units for a buyer, or returns why not in Taken::$outcome. Units that are not confirmed in time return
-         * to stock.
+         * Holds units for a buyer; if it cannot, Taken::$outcome has the reason. Units that are not confirmed in time
+         * return to stock.
          *
-         * The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+         * The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
          * remembered: as long as the hold, or the client's `$requestMemoryMs` if that is longer. A refused call is
          * decided again.
          *
@@ -733,9 +733,9 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what a reservation holds: true, even if it was confirmed before (that is remembered for a day at
-         * least); false, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not
-         * matter.
+         * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at
+         * least a day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of
+         * the sale too.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -745,8 +745,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns what a reservation holds to stock: true, even if it was cancelled before and that is remembered;
-         * false if the hold had ended or was confirmed.
+         * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as
+         * that is remembered; false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -773,8 +773,8 @@ namespace Quotalock {
         }
 
         /**
-         * Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
-         * twice; none is left out.
+         * Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile
+         * may be listed twice.
          *
          * @param string|null $cursor the StockPage::$next of the page before (default: null, the first page)
          * @param int<1, 1000> $count how many at most (1 to 1,000; default: 100)
@@ -802,8 +802,8 @@ namespace Quotalock {
     /**
      * Work that is done once for each id; made by Client::once(). An id is 1 to 1,024 bytes.
      *
-     * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and
-     * ClosedException, whatever `$onError` is: better not done than done twice.
+     * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException,
+     * NewerVersionException and ClosedException, whatever `$onError` is, since the work might be done twice.
      */
     final class Once implements OnceInterface
     {
@@ -815,9 +815,9 @@ namespace Quotalock {
         }
 
         /**
-         * Claims an id: Claimed::$first shows whether this caller is the first, and Claimed::$value what the first
-         * gave. A claim whose reply was lost is asked for again and stays the caller's. While a run() of the id runs,
-         * no caller is the first.
+         * Claims an id: Claimed::$first shows whether this caller is the first, and Claimed::$value is the value of the
+         * first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a run() of the
+         * id runs, no claim is the first.
          *
          * @param \Stringable|string|int $id 1 to 1,024 bytes
          * @param string|null $value the value that later callers get: any bytes, at most 64 MiB
@@ -828,7 +828,7 @@ namespace Quotalock {
         }
 
         /**
-         * Forgets an id, whichever caller claimed it, so the next caller is the first: true if there was one. A
+         * Removes an id, even if another caller claimed it, so the next caller is the first: true if it was stored. A
          * function that runs for it continues, but its result is not stored.
          *
          * @param \Stringable|string|int $id 1 to 1,024 bytes
@@ -838,8 +838,8 @@ namespace Quotalock {
         }
 
         /**
-         * The result of the first run for this id. If there was none, this call runs `$function`; the others get its
-         * result, at once or when it comes.
+         * Returns the result of the first run for this id. If there is none, this call runs `$function`, and the other
+         * callers wait for its result.
          *
          * If the function fails, its caller gets the error. The next caller runs it again, unless `$errorTtlMs`
          * remembers the error. If its process dies, the next caller runs it when the lease has ended, so it must be
@@ -849,7 +849,7 @@ namespace Quotalock {
          * @param callable(): ?string $function returns any bytes, at most 64 MiB, text as UTF-8, or null
          * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
          *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter outlasts a caller that dies)
+         *     that a waiter waits longer than a dead caller's lease)
          * @throws TimeoutException if the result did not come in time
          * @throws LoadFailedException if the function failed a moment ago and the error is remembered
          */
@@ -868,13 +868,13 @@ namespace Quotalock {
     }
 
     /**
-     * A cache that never stampedes; made by Client::cache(). On a miss one caller loads the value, in whatever process.
+     * A cache without stampedes; made by Client::cache(). On a miss, one caller across all processes loads the value.
      * When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the
      * old one.
      *
      * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail
-     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException and ClosedException,
-     * whatever `$onError` is; with `whenAway: 'load'` a get() loads in place of the first two.
+     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and
+     * ClosedException, whatever `$onError` is; with `whenAway: 'load'` a get() loads instead of the first two.
      */
     final class Cache implements CacheInterface
     {
@@ -886,17 +886,17 @@ namespace Quotalock {
         }
 
         /**
-         * The value of `$key`, fresh or stale, or what `$load` returns if it is this caller's turn to load. On a miss,
-         * while another caller loads, this waits for the value. If `$load` fails, its caller gets the error; other
-         * callers, for `$errorTtlMs`, get the stale value or LoadFailedException. A `$load` must not get its own key:
-         * it would wait for itself. After an exit or a fatal error another caller loads at once; if this process is
-         * killed, when its lease has ended.
+         * Returns the value of `$key`, fresh or stale, or runs `$load` if this caller is to load it. On a miss, while
+         * another caller loads, it waits for the value. If `$load` fails, its caller gets the error; for `$errorTtlMs`
+         * other callers get the stale value or LoadFailedException. A `$load` must not get its own key, since it would
+         * wait for itself. After an exit or a fatal error another caller loads at once; if this process is killed, when
+         * its lease has ended.
          *
          * @param \Stringable|string|int $key at most 1,024 bytes
          * @param callable(): ?string $load
          * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
          *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter outlasts a caller that dies)
+         *     that a waiter waits longer than a dead caller's lease)
          * @throws TimeoutException if the value did not come in time
          * @throws LoadFailedException if a loader failed a short time ago
          */
@@ -905,16 +905,16 @@ namespace Quotalock {
         }
 
         /**
-         * The values of several keys, in their order, found by one call. `$load` gets the keys that are missing and
-         * that no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that
-         * this waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may be
-         * in any slots; the call then takes a round trip for each slot.
+         * Returns the values of several keys, in their order, with one call to Redis. `$load` gets the missing keys
+         * that no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this
+         * waits for keys that other callers load, and loads them one by one if the others fail. In a cluster the keys
+         * may be in any slots; the call then takes a round trip for each slot.
          *
          * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
          * @param callable(non-empty-list<string>): array<string|int, ?string> $load
          * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
          *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter outlasts a caller that dies)
+         *     that a waiter waits longer than a dead caller's lease)
          * @return array<string|int, ?string>
          * @throws TimeoutException if a value did not come in time
          * @throws LoadFailedException if the last load of a key failed a short time ago; what this call loaded is
@@ -925,13 +925,14 @@ namespace Quotalock {
         }
 
         /**
-         * As get(), with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-         * null is not a value. The answer is what json_decode() makes of it, with objects as arrays.
+         * As get(), with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
+         * read back from JSON; null means no value. The answer is what json_decode() makes of it, with objects as
+         * arrays.
          *
          * @param callable(): mixed $load
          * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
          *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter outlasts a caller that dies)
+         *     that a waiter waits longer than a dead caller's lease)
          * @throws \JsonException for what json_encode() or json_decode() refuses
          * @throws TimeoutException if the value did not come in time
          * @throws LoadFailedException if a loader failed a short time ago
@@ -940,7 +941,7 @@ namespace Quotalock {
         {
         }
 
-        /** The value of a key, fresh or stale, without loading or waiting; null if there is nothing. */
+        /** Returns the value of a key, fresh or stale, without loading or waiting; null if there is no value. */
         public function peek(\Stringable|string|int $key): ?Seen
         {
         }
@@ -991,32 +992,32 @@ namespace Quotalock {
         /**
          * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`,
          *     `redis+cluster://`, `redis+sentinel://` or `memory://`, which all clients of this process share, or
-         *     `memory://name`, which is gone when the last of its clients is closed (default: null, `QUOTALOCK_URL` of
-         *     the environment, then `redis://127.0.0.1:6379`)
+         *     `memory://name`, which is removed when the last of its clients is closed (default: null, `QUOTALOCK_URL`
+         *     of the environment, then `redis://127.0.0.1:6379`)
          * @param non-empty-string|null $prefix the first part of every Redis key; no braces (default: `ql`)
          * @param int<1, 3600000>|null $timeoutMs the time that a call may take, connecting included (1 ms to 1 hour;
          *     default: 500 ms)
          * @param 'raise'|'open'|'closed'|'local'|null $onError the answer of a limiter when Redis cannot answer: an
          *     error (`raise`), yes (`open`), no (`closed`), or what the same policy decides in this process' memory
          *     (`local`) (default: `raise`)
-         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; as long as the
-         *     timeout at least (1 ms to 1 day; default: 60,000 ms)
-         * @param (callable(): string)|null $password a function that returns the password, where the URL gives none:
-         *     called while a call waits for it, when a connection first logs in, and again when the server refuses what
-         *     it returned. An error that it throws is that of the call. Clients with the same settings share
-         *     connections, even if another one logged in
-         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, this process answers the same call
-         *     itself until it can be admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute;
-         *     default: 1,000 ms). The processes of a host share what was denied
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered, and at least as
+         *     long as the timeout (1 ms to 1 day; default: 60,000 ms)
+         * @param (callable(): string)|null $password a function that returns the password, if the URL has none. It is
+         *     called when a connection first logs in, and again when the server refuses the password. Calls wait for
+         *     it, and if it throws, they fail with its error. Clients with the same settings share connections, even if
+         *     another one logged in
+         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, this process denies the same call
+         *     itself until it can be admitted, for at most this time; 0 asks Redis every time (0 ms to 1 minute;
+         *     default: 1,000 ms). The processes of a host share these denials
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
          *     each decision of this client's limiters that charges or denies, with the key as it was given, right
-         *     before the call ends. Not for calls that only look, fail or are aborted. An error that it throws changes
-         *     nothing. PHP logs the error as a warning
-         * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client turns out to
+         *     before the call ends. Not for calls that only look, fail or are aborted. An error of the function does
+         *     not affect the call. PHP logs the error as a warning
+         * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client is found to
          *     be lost, once for each grant; otherwise as `$onDecision`. It is called when a method of the lock finds
          *     the loss
-         * @param bool|null $report whether this process reports to Redis once a second, in the background, what the
-         *     client's limiters decided, and which keys they denied most often: for `quotalock top` (default: false).
+         * @param bool|null $report whether this process reports to Redis once per second, in the background, what the
+         *     client's limiters decided, and which keys they denied most often, for `quotalock top` (default: false).
          *     Decisions that have no room or cannot be sent are dropped and counted
          * @throws InvalidArgumentException for an invalid URL or option; no error shows a password
          */
@@ -1043,12 +1044,12 @@ namespace Quotalock {
          * @param \Stringable|string|int|null $scope the hash tag that all keys of the limiter share (1 to 1,024 bytes):
          *     they are in one slot of a cluster, and Client::consumeAll() can charge them together with those of other
          *     limiters of that scope (default: null, each key is its own)
-         * @param bool $enforce whether the policy is enforced (default: true). If not, every call passes, and
-         *     Decision::$wouldDeny shows which would have been denied; those were charged nothing. Use it to try a
+         * @param bool $enforce whether the policy is enforced (default: true). If not, every call is allowed, and
+         *     Decision::$wouldDeny marks those that would have been denied, which are not charged. Use it to try a
          *     policy on real traffic
          * @param positive-int|null $prefetch how many permits are taken from Redis at once at most, to be spent in this
-         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs refuse it
-         *     (default: null, each call asks Redis)
+         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs do not support
+         *     it (default: null, each call asks Redis)
          * @throws InvalidArgumentException for an empty or too long name or scope, and an invalid `$prefetch`
          * @throws InvalidPolicyException for an invalid policy
          */
@@ -1081,16 +1082,16 @@ namespace Quotalock {
          * Redis.
          *
          * @param non-empty-string $name 1 to 1,024 bytes of anything
-         * @param int<10, 604800000> $ttlMs how long a grant lasts unless it is extended (10 ms to 7 days; default:
-         *     30,000 ms). PHP has no thread that renews it: make it at least as long as the work
-         * @param int<0, 3153600000000> $waitMs how long an acquisition waits unless it is given another time; 0 asks
-         *     once (0 ms to 36,500 days; default: 0 ms)
+         * @param int<10, 604800000> $ttlMs how long a grant lasts if it is not extended (10 ms to 7 days; default:
+         *     30,000 ms). PHP does not renew it: make it at least as long as the work
+         * @param int<0, 3153600000000> $waitMs how long an acquisition waits by default; 0 asks once (0 ms to 36,500
+         *     days; default: 0 ms)
          * @param bool $fair whether waiters are served in order of arrival (default: false)
          * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this (0 to 2^52; default: 0)
          * @param string $label the text that Lock::inspect() shows of the holder next to its host and process: up to
          *     128 bytes of UTF-8, no control characters (default: empty)
-         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none, and
-         *     nothing else is taken on `memory://`, which has no replicas (0 to 2^32 - 1; default: 0)
+         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none (0
+         *     to 2^32 - 1; default: 0). On `memory://`, which has no replicas, only 0 is valid
          * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for the replicas (1 ms to 1 minute; default:
          *     100 ms)
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
@@ -1165,8 +1166,8 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none next to a writer
-         * or after one that waits.
+         * Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
+         * holds it or waits.
          *
          * The other options are those of lock().
          *
@@ -1191,7 +1192,7 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for the writing side of a read-write lock: alone.
+         * Makes a handle to write under a read-write lock: one writer holds it alone.
          *
          * The other options are those of lock().
          *
@@ -1216,13 +1217,13 @@ namespace Quotalock {
         }
 
         /**
-         * Takes over a lock that was handed over with Lock::handover(), in any process or language: the handle has the
-         * ttl, the label and the fencing token of the giver. Only one process can adopt it.
+         * Takes over a lock that Lock::handover() gave away, in any process or language. The new handle has the ttl,
+         * the label and the fencing token of the first. Only one process can adopt a lock.
          *
-         * @param non-empty-string|null $name the lock that it must be: the text of another lock is refused, and that
-         *     lock is not touched (default: null, any lock)
-         * @param int<10, 604800000>|null $ttlMs another ttl than the giver's: the lease ends that long from now, even
-         *     if that is sooner (10 ms to 7 days; default: null, the giver's)
+         * @param non-empty-string|null $name the name that the lock must have: the text of another lock is refused, and
+         *     that lock is not changed (default: null, any lock)
+         * @param int<10, 604800000>|null $ttlMs a new ttl: the lease then ends that long from now, even if that is
+         *     sooner (10 ms to 7 days; default: null, the giver's)
          * @throws LostException if the lease has ended, was adopted before, or is on another server
          * @throws InvalidArgumentException for a text of another kind, a damaged one, or one of a client with another
          *     prefix
@@ -1237,12 +1238,12 @@ namespace Quotalock {
          * @param non-empty-string $name 1 to 1,024 bytes of anything
          * @param \Stringable|string|int|null $scope the hash tag that all keys of the stock share: stocks of one scope
          *     are in one slot of a cluster, and Client::takeAll() can take from them together (default: null, each
-         *     stock is its own). It is part of where the sale is kept: all handles of a sale have the same
+         *     stock is its own). It is part of the keys, so all handles of a sale must have the same scope
          * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately (1,000 to
-         *     100,000,000; default: 100,000). Counts when the sale is opened
-         * @param int<60000, 3153600000000> $retentionMs how long the sale is kept after its end, its last hold and the
-         *     last call that wrote, ledger included; half of that for certain (1 minute to 36,500 days; default:
-         *     2,592,000,000 ms, 30 days). Counts when the sale is opened
+         *     100,000,000; default: 100,000). Fixed when the sale is opened
+         * @param int<60000, 3153600000000> $retentionMs how long the sale and its ledger are kept, and at least for
+         *     half of it, after its end, its last hold and the last call that wrote (1 minute to 36,500 days; default:
+         *     2,592,000,000 ms, 30 days). Fixed when the sale is opened
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function stock(
@@ -1275,8 +1276,8 @@ namespace Quotalock {
         }
 
         /**
-         * Sells what several reservations hold, or nothing (false) if one of them has ended: one atomic call. Otherwise
-         * as Stock::confirm().
+         * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended.
+         * Otherwise as Stock::confirm().
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
          *     an id
@@ -1288,8 +1289,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-         * others have ended; true if all of them held, or had been cancelled.
+         * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+         * ended. Returns true if none had ended or was confirmed.
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
          *     an id
@@ -1315,7 +1316,7 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a Once: work that is done once for each id, in whatever process.
+         * Makes a Once: work that is done once for each id, across all processes.
          *
          * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
          * @param int<1, 315360000000> $ttlMs how long a claim or a result is remembered (1 ms to 3,650 days; default:
@@ -1331,7 +1332,7 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a cache: on a miss one caller loads the value, in whatever process.
+         * Makes a cache: on a miss, one caller across all processes loads the value.
          *
          * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
          * @param int<1, 315360000000> $freshMs how long a value is fresh (1 ms to 3,650 days; default: 60,000 ms)
@@ -1343,10 +1344,10 @@ namespace Quotalock {
          *     store it (0 ms to 3,650 days; default: null, as `$freshMs`)
          * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered, and no other caller loads (0
          *     ms to 1 hour; default: 1,000 ms)
-         * @param float $beta how eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0)
-         * @param 'raise'|'load' $whenAway the behaviour of a `get` when Redis cannot answer: fail, or load as if there
-         *     were no cache (default: `raise`). If Redis goes down during a load, `raise` fails although there is a
-         *     value, and `load` returns the value
+         * @param float $beta how early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0)
+         * @param 'raise'|'load' $whenAway the behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load`
+         *     as if there were no cache (default: `raise`). If Redis goes down during a load, `raise` fails even though
+         *     the value was loaded, and `load` returns the value
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function cache(
@@ -1362,8 +1363,8 @@ namespace Quotalock {
         }
 
         /**
-         * Releases the locks and permits that it holds, within the client's `$timeoutMs`, and closes the connections.
-         * Later calls fail with ClosedException, and what was held is `lost`; closing twice does nothing. The
+         * Releases the locks and permits of the client, within its `$timeoutMs`, and closes the connections. Later
+         * calls fail with ClosedException, and handles that held a lock are `lost`. Closing twice does nothing. The
          * connections stay open while another client object of this process shares them. There is no need to call it.
          */
         public function close(): void
@@ -1372,25 +1373,24 @@ namespace Quotalock {
     }
 
     /**
-     * The answer of a limiter for one key. With several rules `$limit`, `$remaining`, `$retryAfterMs` and
-     * `$resetAfterMs` are those of the rule that binds: of the rules that deny the one with the longest
-     * `$retryAfterMs`, else the one with the least `$remaining`.
+     * The answer of a limiter for one key. With several rules, `$limit`, `$remaining`, `$retryAfterMs` and
+     * `$resetAfterMs` are those of the binding rule: the denying rule with the longest `$retryAfterMs`, or if none
+     * denies, the rule with the least `$remaining`.
      */
     final class Decision
     {
         /** The name of the limiter. */
         public readonly string $name;
 
-        /** Whether the call was admitted. A denied call was charged nothing. */
+        /** Whether the call was admitted. A denied call is not charged. */
         public readonly bool $allowed;
 
         /**
-         * Whether the policy denies, and only `enforce: false` of its limiter lets the call pass: it was charged
-         * nothing.
+         * Whether the policy denies the call, which is allowed only because of `enforce: false`. It was not charged.
          */
         public readonly bool $wouldDeny;
 
-        /** The limit of the rule that binds. */
+        /** The limit of the binding rule. */
         public readonly int $limit;
 
         /** How much could be consumed now; 0 while the key is blocked. */
@@ -1403,12 +1403,11 @@ namespace Quotalock {
         public readonly ?int $retryAfterMs;
 
         /**
-         * In how many milliseconds the rule that binds is full again and a block has ended; `$rules` has the other
-         * rules.
+         * In how many milliseconds the binding rule is full again and a block has ended; `$rules` has the other rules.
          */
         public readonly int $resetAfterMs;
 
-        /** The cost that was asked for; of Limiter::consumeUpTo() what was taken. */
+        /** The cost of the call; with Limiter::consumeUpTo(), the amount that was taken. */
         public readonly int $cost;
 
         /**
@@ -1434,9 +1433,8 @@ namespace Quotalock {
         }
 
         /**
-         * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
-         * whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the
-         * rules that say so.
+         * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
+         * least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
          *
          * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
          *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
@@ -1450,8 +1448,8 @@ namespace Quotalock {
         }
 
         /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
+         * or 503 if Redis could not be asked and `onError: 'closed'` denied.
          *
          * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
          * @throws InvalidArgumentException if the call was allowed
@@ -1464,15 +1462,15 @@ namespace Quotalock {
     /** The answer of Client::consumeAll() about several keys, charged all or none. */
     final class CombinedDecision
     {
-        /** Whether all were admitted, and charged. If not, none was. */
+        /** Whether all were admitted. If not, none was charged. */
         public readonly bool $allowed;
 
         /** Whether a limiter that is not enforced denies. */
         public readonly bool $wouldDeny;
 
         /**
-         * The index in `$decisions` of the one that binds: of the rules that deny the one with the longest
-         * `$retryAfterMs`, else the one with the least Decision::$remaining.
+         * The index in `$decisions` of the binding one: the one that denies with the longest `$retryAfterMs`, or if
+         * none denies, the one with the least Decision::$remaining.
          */
         public readonly int $binding;
 
@@ -1502,9 +1500,8 @@ namespace Quotalock {
         }
 
         /**
-         * The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
-         * whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the
-         * rules that say so.
+         * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
+         * least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
          *
          * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
          *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
@@ -1518,8 +1515,8 @@ namespace Quotalock {
         }
 
         /**
-         * The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-         * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
+         * or 503 if Redis could not be asked and `onError: 'closed'` denied.
          *
          * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
          * @throws InvalidArgumentException if the call was allowed
@@ -1938,8 +1935,8 @@ namespace Quotalock {
     }
 
     /**
-     * Whether the key is admitted, charged if so: limits in one line, with the client that the ini settings and the
-     * environment describe.
+     * Charges a key, and returns whether it was admitted. It is the one-line form of a limiter, with a client by the
+     * ini settings and the environment.
      *
      * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
      * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
@@ -2067,6 +2064,14 @@ namespace Quotalock\Exception {
 
     /** The key in Redis holds another Redis type. */
     final class WrongTypeException extends \RuntimeException implements QuotalockException
+    {
+        public function getErrorCode(): string
+        {
+        }
+    }
+
+    /** A newer version of Quotalock wrote the value of the key. */
+    final class NewerVersionException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string
         {

@@ -125,7 +125,7 @@ def debian() -> None:
     _say("Debian 13: " + ", ".join(PACKAGES))
     shutil.rmtree(DEBIAN, ignore_errors=True)
     options = ["--download-only", "--variant=minbase", f"--include={','.join(PACKAGES)}"]
-    _run(["debootstrap", *options, "trixie", str(DEBIAN), _mirror()])
+    _run(["debootstrap", *options, "trixie", str(DEBIAN), mirror()])
     archives = DEBIAN / "var/cache/apt/archives"
     for package in sorted(archives.glob("*.deb")):
         if package.name.startswith(UNPACKED) and ("-dev_" not in package.name or package.name.startswith("php")):
@@ -192,7 +192,7 @@ def _configure_php() -> None:
     config.write_text(config.read_text().replace('\nprefix="/usr"\n', f'\nprefix="{DEBIAN}/usr"\n', 1))
 
 
-def _mirror() -> str:
+def mirror() -> str:
     """The address of the mirror from which this machine has its own Debian."""
     question = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
     addresses = _output(question)

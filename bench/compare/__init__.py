@@ -1,8 +1,9 @@
 """`make compare`: Quotalock beside the libraries that people use today, by their own public APIs.
 
 `peers.py` names them and says how each is set up, `questions.py` says what is asked of them, `measure.py` lets them
-take turns, `web.py` asks for whole requests, and `report.py` and `picture.py` show the answers. The workers, one for
-each language, are in `workers/`; `bench/peers/setup.sh` installs the peers, those of `make survive` among them.
+take turns, `web.py` asks for whole requests, and `report.py` and `record.py` write the answers, which
+`docs/guide/benchmark_charts.py` draws. The workers, one for each language, are in `workers/`;
+`bench/peers/setup.sh` installs the peers, those of `make survive` among them.
 
 To add a peer:
 
@@ -18,4 +19,5 @@ import sys
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(_ROOT / folder) for folder in ("bench", "bench/workers", "tests/harness", "tools", "examples/demo")]
+_FOLDERS = ("bench", "bench/workers", "tests/harness", "tools", "examples/demo", "docs/guide")
+sys.path[:0] = [str(_ROOT / folder) for folder in _FOLDERS]

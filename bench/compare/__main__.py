@@ -1,8 +1,9 @@
 """`make compare`: Quotalock beside other libraries.
 
-The answers go to target/compare: page.md, and a JSON and an SVG for each question (target/compare-quick with --quick,
-whose figures are worth nothing: it shows that everything runs). A run of all questions writes docs/benchmarks.md and
-docs/images/compare-*.svg, if the machine was quiet enough or --docs insists.
+The answers go to target/compare: page.md, benchmarks.json, all rounds of each question as JSON, and the charts
+(target/compare-quick with --quick, whose figures are worth nothing: it shows that everything runs). A run of all
+questions writes docs/benchmarks.md, docs/data/benchmarks.json and docs/images/compare-*.svg, if the machine was quiet
+enough or --docs insists; `make figures` then renews the pages that quote it.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import benchmark_charts
 import machine
 from measurements import ROOT
 from rounds import NOISY
 from servers import Server
 
-from compare import picture, report, web
+from compare import record, report, web
 from compare.measure import Plan, check, measure, weigh
 from compare.peers import NODE, PHP, PYTHON, RUST_BUILD, Peer
 from compare.questions import QUESTIONS, Group, Question, everybody
@@ -79,12 +81,13 @@ def main() -> int:
         heading.append(f"NOT a quiet machine: others used {_noise(answers):.0%} of the cores. Trust no figure below")
     text = _write(answers, heading, folder, "images" if (whole := not words and not options.quick) else ".")
     print(text)
-    print(f"In {folder.relative_to(ROOT)}: page.md, and a JSON and an SVG for each question")
+    print(f"In {folder.relative_to(ROOT)}: page.md, benchmarks.json, the rounds of each question, and charts")
     if whole and (options.docs or _noise(answers) <= NOISY):
         (ROOT / "docs/benchmarks.md").write_text(text)
+        shutil.copy(folder / "benchmarks.json", ROOT / "docs/data")
         for image in folder.glob("compare-*.svg"):
             shutil.copy(image, ROOT / "docs/images")
-        print("In docs: benchmarks.md and images/compare-*.svg")
+        print("In docs: benchmarks.md, data/benchmarks.json and images/compare-*.svg")
     return 0
 
 
@@ -113,7 +116,7 @@ def _weighed(server: Server, plan: Plan, home: Path) -> Answer:
         for language, peers in WEIGHED
         for peer in (peers[:1] if plan.few else peers)
     }
-    return Answer("memory", *OTHERS["memory"], made=report.weights(weights))
+    return Answer("memory", *OTHERS["memory"], weights=weights)
 
 
 def _requested(server: Server, plan: Plan, home: Path) -> Answer:
@@ -133,10 +136,12 @@ def _write(answers: Sequence[Answer], heading: Sequence[str], folder: Path, pict
     text = report.page(answers, heading, settings, pictures)
     (folder / "page.md").write_text(text)
     for answer in answers:
-        record = {"question": answer.title, "table": answer.made, "groups": [each.record() for each in answer.turns]}
-        (folder / f"{answer.name}.json").write_text(json.dumps(record | {"heading": list(heading)}, indent=1))
-        if answer.turns:
-            (folder / f"compare-{answer.name}.svg").write_text(picture.draw(answer.title, answer.turns))
+        rounds = {"question": answer.title, "groups": [each.record() for each in answer.turns]}
+        (folder / f"{answer.name}.json").write_text(json.dumps(rounds | {"heading": list(heading)}, indent=1))
+    data = record.record(answers, heading)
+    (folder / "benchmarks.json").write_text(record.text(data))
+    for name, chart in benchmark_charts.charts(data):
+        (folder / name).write_text(chart)
     return text
 
 

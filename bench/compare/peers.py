@@ -39,17 +39,15 @@ class Peer:
     floor: bool = False
 
 
-OURS = Peer("Quotalock", "quotalock", "as it comes; a timeout of 5 s, so that no call of a busy machine is given up")
-LEASED = Peer(
-    "Quotalock, prefetch of 100", "quotalock-lease", "the same limiter with `prefetch=100`: permits taken ahead"
-)
+OURS = Peer("Quotalock", "quotalock", "default settings; a timeout of 5 s, so that no call times out on a busy machine")
+LEASED = Peer("Quotalock, prefetch of 100", "quotalock-lease", "the same limiter with `prefetch=100`")
 OURS_BESIDE = replace(OURS, floor=True)
 OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memory://`")
 
-_LUA = "the script that the article on the incident ends with, by `EVALSHA` with its hash known beforehand"
+_LUA = "a script that only counts, by `EVALSHA` with its hash known beforehand"
 _LESS = (
-    "Its script does less: it says yes or no, not how long to wait nor what remains, it has no deadline, and a counter "
-    "that lost its time to live blocks for ever."
+    "Its script does less: it returns yes or no, without the wait and what remains, it has no deadline, and a counter "
+    "that lost its TTL denies forever."
 )
 _LESS_HERE = "It keeps one number for a key: no policies of several rules, no change of a policy, no deadline."
 
@@ -74,7 +72,7 @@ PHP_UNIX = (
 PYTHON = (
     OURS,
     _raw("redis-py, Lua", "redis-py", "; with hiredis"),
-    _raw("valkey-glide, Lua", "glide", "; its client that blocks, by `invoke_script`"),
+    _raw("valkey-glide, Lua", "glide", "; its synchronous client, by `invoke_script`"),
     Peer("limits", "limits", "`FixedWindowRateLimiter.hit` on redis-py with hiredis", _LESS),
     Peer("throttled-py", "throttled", "its fixed window, on redis-py with hiredis", _LESS),
     Peer("pyrate-limiter", "pyrate", "its log, a bucket for each key, not waiting, on redis-py with hiredis"),
@@ -98,7 +96,7 @@ NODE = (
 FLEXIBLE_BLOCK = Peer(
     "rate-limiter-flexible, in-memory block",
     "flexible-block",
-    "the same with `inMemoryBlockOnConsumed` at the limit: it denies without asking until the window ends",
+    "the same with `inMemoryBlockOnConsumed` at the limit: it denies without a call until the window ends",
     "It trusts its own memory to the end of the window: a reset or a larger limit by another process is not seen.",
 )
 IOREDIS_AUTO = _raw("ioredis 6, auto-pipelining", "ioredis6-auto", "; with `enableAutoPipelining`")
@@ -131,8 +129,8 @@ LOCKS = {
     "Python": (OURS, Peer("redis-py Lock", "redis-py", "with a timeout, not bound to a thread", _WEAK)),
     "Node": (
         OURS,
-        Peer("redis-semaphore Mutex", "redis-semaphore", "on ioredis 6, renewing as it comes", _WEAK),
-        Peer("redlock 4", "redlock", "on one server, by ioredis 5: its newest release that is no beta", _WEAK),
+        Peer("redis-semaphore Mutex", "redis-semaphore", "on ioredis 6, with its default renewal", _WEAK),
+        Peer("redlock 4", "redlock", "on one server, by ioredis 5: its newest release that is not a beta", _WEAK),
     ),
 }
 _PLAIN = "It reads a value and nothing else: no lease for the caller that loads, no stale value during a load."

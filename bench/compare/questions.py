@@ -165,7 +165,7 @@ QUESTIONS = (
     ),
     Question(
         "in-process",
-        "In this process, without a server",
+        "In the process, without a server",
         "1,000 keys in turn, all admitted, one call at a time. The clock that times each call is part of every figure.",
         tuple(Group(language, language, who) for language, who in peers.MEMORY.items()),
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import benchmark_charts
 from rounds import NOISY
 from tables import table
 
@@ -32,47 +33,48 @@ UNJUDGED = ("resident_mib", "p99_us", "p999_us")
 RULES = """
 ## Method
 
-* The work: one decision per call, on the same keys in the same order, at the same limit of a fixed window of a day.
-  A library without a fixed window uses its own algorithm, and the list below names it.
-* The server is one process without persistence, over loopback. Libraries that are not being measured are idle.
+* The work: one decision per call, on the same keys in the same order, with the same limit of a fixed window of a day.
+  A library without a fixed window uses its own algorithm, which the list at the end names.
+* The server is one process without persistence, over loopback. Libraries that are not measured at the moment are idle.
 * Each library is a separate process that keeps its connections. They take turns, round by round; each figure is the
-  median of the rounds. Rounds during which other processes used more than 5 % of the cores are repeated, a few at
+  median of the rounds. Rounds in which other processes used more than 5 % of the cores are repeated, a few times at
   most.
-* Before the measurement each library must admit exactly the limit and deny the rest, on one key. The number that a
-  round should have admitted is known, and a difference is printed below its table.
+* Before the measurement each library must admit exactly the limit and deny the rest, on one key. If a round admits
+  another number than it should, the difference is printed below its table.
 * Libraries are set up as their documentation advises for speed: persistent connections, compiled parsers, hashes of
-  scripts known beforehand. Quotalock has its defaults.
+  scripts known beforehand. Quotalock has its default settings.
 
 ## Not measured
 
-* Networks, TLS, clusters. On a network the number of round trips decides, which is the column "reads" where one
-  call is made at a time.
-* The content of the answers. Quotalock's contains how long to wait and what remains, can be charged once however
-  often a reply is lost, and heals a counter without a time to live. Scripts that only return yes or no do less for
-  their time.
-* Other algorithms than fixed windows, and other machines: take the ratios, not the figures.
+* Networks, TLS and clusters. Over a network the number of round trips matters most: with one call at a time it is
+  the column "reads".
+* The content of the answers. Quotalock's answer contains the wait and what remains. A call can be charged once
+  even if replies are lost, and a counter without a TTL repairs itself. Scripts that only return yes or no do less
+  work in their time.
+* Other algorithms than fixed windows, and other machines: use the ratios, not the figures.
 
 ## How to read the tables
 
-CPU µs: user and system time of the client's process for each call, all threads. Main thread µs: of that, its main
-thread's; in Node and asyncio that of the loop. Server µs: CPU of the server's process for each call. Reads: how
-often the server read from a socket for each call: round trips, where one call is made at a time. MiB: resident
-memory of the client's process after the warm-up, with its language. "Times" is the calls per second of Quotalock,
-the first line of a group, divided by the peer's; "CPU" is the peer's CPU µs divided by Quotalock's: above 1
-Quotalock is ahead in both. A peer that is at least 3 % ahead in anything but memory and the slowest calls is marked
-in the last column, which names the figure.
+* **CPU µs**: user and system time of the client's process per call, in all threads. **Main thread µs**: the part of
+  the main thread, which in Node and asyncio runs the loop.
+* **Server µs**: CPU time of the server's process per call.
+* **Reads**: how often the server read from a socket per call. With one call at a time these are the round trips.
+* **MiB**: resident memory of the client's process after the warm-up, including its language.
+* **Times**: the calls per second of Quotalock, the first line of a group, divided by the peer's. **CPU**: the peer's
+  CPU µs divided by Quotalock's. Above 1 Quotalock is ahead in both.
+* **Peer ahead in**: the figures in which a peer is at least 3 % ahead, except memory and the slowest calls.
 """
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a question was answered: groups of turns, or a table made elsewhere."""
+    """What a question was answered: groups of turns, or the bytes of a key by language and library."""
 
     name: str
     title: str
     words: str
     turns: Sequence[Turns] = ()
-    made: str = ""
+    weights: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
@@ -82,8 +84,10 @@ def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[t
     for answer in answers:
         parts.append(f"## {answer.title}\n\n{answer.words}\n")
         if answer.turns:
-            parts.append(f"![{answer.title}]({pictures}/compare-{answer.name}.svg)\n")
-        parts.append(answer.made or _figures(answer.turns))
+            for language in dict.fromkeys(benchmark_charts.language(group.name) for group in answer.turns):
+                chart = f"compare-{answer.name}-{benchmark_charts.SLUGS[language]}.svg"
+                parts.append(f"![{answer.title}: {language}]({pictures}/{chart})\n")
+        parts.append(_weights(answer.weights) if answer.weights else _figures(answer.turns))
         parts += [f"* {remark}" for remark in _why(answer.turns)]
         parts.append("")
     parts.append("## Setup of each library\n")
@@ -110,14 +114,15 @@ def _figures(turns: Sequence[Turns]) -> str:
         ours = group.rows[0]
         for row in group.rows:
             first = row is ours
-            cells = [_number(row.median(figure), figure) for figure in known]
-            ratios = ["", "", ""] if first else [*_ratios(ours, row), _marked(ours, row)]
-            rows.append([group.name if first else "", row.peer.name, *cells, *ratios])
+            cells = [number(row.median(figure), figure) for figure in known]
+            compared = ["", "", ""] if first else [*ratios(ours, row), _marked(ours, row)]
+            rows.append([group.name if first else "", row.peer.name, *cells, *compared])
     head = ("", "", *(FIGURES[figure][0] for figure in known), "times", "CPU", "peer ahead in")
     return table(head, rows, left=2)
 
 
-def _ratios(ours: Row, row: Row) -> list[str]:
+def ratios(ours: Row, row: Row) -> list[str]:
+    """Our calls per second divided by the peer's, and its CPU per call by ours, as the page prints them."""
     pairs = (
         (ours.median("calls_per_second"), row.median("calls_per_second")),
         (row.median("client_us"), ours.median("client_us")),
@@ -160,7 +165,8 @@ def _why(turns: Sequence[Turns]) -> list[str]:
     return told
 
 
-def _number(value: float | None, figure: str) -> str:
+def number(value: float | None, figure: str) -> str:
+    """A figure as the page prints it."""
     if value is None:
         return ""
     if figure == "connections":
@@ -168,7 +174,7 @@ def _number(value: float | None, figure: str) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 
 
-def weights(measured: Mapping[tuple[str, str], float]) -> str:
+def _weights(measured: Mapping[tuple[str, str], float]) -> str:
     """The bytes of a key."""
     ours = next(iter(measured.values()))
     rows = [

@@ -47,7 +47,7 @@ end
 KEYS = {"admitted": '"ROUND-" .. n % 10000', "denied": '"hot"'}
 
 BARE = Peer("no limit at all", "bare", "the same application without a limiter", floor=True)
-OURS = Peer("Quotalock", "quotalock", "as it comes")
+OURS = Peer("Quotalock", "quotalock", "default settings")
 FASTAPI = [
     INTERPRETER,
     "-m",
@@ -81,7 +81,7 @@ STACKS: dict[str, tuple[Peer, ...]] = {
             "@fastify/rate-limit",
             "fastify-rate-limit",
             "on ioredis 6, with headers",
-            "It counts and does nothing else: a counter that lost its time to live blocks for ever.",
+            "It counts and does nothing else: a counter that lost its TTL denies forever.",
         ),
     ),
 }

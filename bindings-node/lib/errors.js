@@ -29,6 +29,9 @@ const classes = {
   WrongTypeError: class extends QuotalockError {
     static code = 'wrong_type'
   },
+  NewerVersionError: class extends QuotalockError {
+    static code = 'newer_version'
+  },
   CrossSlotError: class extends QuotalockError {
     static code = 'cross_slot'
   },

@@ -77,7 +77,7 @@ export declare class Channel {
   adopt(id: number, client: Client, text: string, renew: boolean, name?: Buffer | undefined | null): Lock
   /** Asks who holds a lock, under the number `id`. Collect afterwards. */
   inspect(id: number, lock: Lock): void
-  /** Takes a lock away from whoever holds it, under the number `id`. Collect afterwards. */
+  /** Takes a lock away from its holders, under the number `id`. Collect afterwards. */
   forceRelease(id: number, lock: Lock): void
   /** Leaves word under the number `id` when the present grant is lost. It holds no environment open. */
   watch(id: number, lock: Lock): void
@@ -189,7 +189,7 @@ export declare class Lock {
   raiseFloor(floor: number): void
   /** Why the last acquisition was not granted. */
   refusal(): string
-  /** Releases what nobody keeps, and says what to warn of; nothing if there was nothing to release. */
+  /** Releases what no handle keeps, and says what to warn of; nothing if there was nothing to release. */
   letGo(): string | null
   /** Ends an acquisition whose caller is gone. It is still answered, and soon. */
   abandon(): void
@@ -203,7 +203,7 @@ export declare class Once {
   begin(id: Buffer, waitMs?: number | undefined | null): Loading
 }
 
-/** Somebody waits for the password. */
+/** A call waits for the password. */
 export declare class Question {
   /** Answers it. */
   answer(password: string): void
@@ -223,7 +223,7 @@ export declare class Questions {
 export declare class Reservation {
   /** The id: 32 hexadecimal digits. */
   get id(): string
-  /** What to warn of if nobody keeps it; nothing if it was settled, or its id is known. */
+  /** What to warn of if no handle keeps it; nothing if it was settled, or its id is known. */
   letGo(): string | null
 }
 
@@ -323,7 +323,7 @@ export declare function metrics(): Array<MetricAnswer>
 export interface OnceInput {
   /** For how long a claim or a result is remembered. */
   ttlMs?: number
-  /** How long whoever runs keeps the others waiting. */
+  /** How long a caller that runs keeps the others waiting. */
   leaseMs?: number
   /** For how long the error of a run is remembered. */
   errorTtlMs?: number

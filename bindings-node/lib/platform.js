@@ -1,6 +1,6 @@
 'use strict'
 
-// What this platform is called in the names of native files.
+// What this platform is called in the names of native files, and the npm package that has them.
 
 /** Such as `linux-x64-gnu`. */
 function platform() {
@@ -10,4 +10,9 @@ function platform() {
   return `${platform}-${arch}-${report.header.glibcVersionRuntime ? 'gnu' : 'musl'}`
 }
 
-module.exports = { platform }
+/** The package that npm installs next to ours on a platform: its native part, and the program. */
+function nativePackage(name = platform()) {
+  return `@quotalock/native-${name}`
+}
+
+module.exports = { platform, nativePackage }

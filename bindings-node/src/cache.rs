@@ -53,7 +53,7 @@ impl CacheInput {
 pub struct OnceInput {
     /// For how long a claim or a result is remembered.
     pub ttl_ms: Option<f64>,
-    /// How long whoever runs keeps the others waiting.
+    /// How long a caller that runs keeps the others waiting.
     pub lease_ms: Option<f64>,
     /// For how long the error of a run is remembered.
     pub error_ttl_ms: Option<f64>,

@@ -227,7 +227,7 @@ impl Reservation {
         self.inner.id()
     }
 
-    /// What to warn of if nobody keeps it; nothing if it was settled, or its id is known.
+    /// What to warn of if no handle keeps it; nothing if it was settled, or its id is known.
     #[napi(catch_unwind)]
     pub fn let_go(&self) -> Option<String> {
         self.inner.let_go()

@@ -84,7 +84,7 @@ impl Lock {
         self.inner.not_acquired().message().to_owned()
     }
 
-    /// Releases what nobody keeps, and says what to warn of; nothing if there was nothing to release.
+    /// Releases what no handle keeps, and says what to warn of; nothing if there was nothing to release.
     #[napi(catch_unwind)]
     pub fn let_go(&self) -> Option<String> {
         self.inner.let_go()
@@ -154,7 +154,7 @@ impl Channel {
         self.submit_now(env, id, lock.inner.inspect().erased());
     }
 
-    /// Takes a lock away from whoever holds it, under the number `id`. Collect afterwards.
+    /// Takes a lock away from its holders, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn force_release(&mut self, env: Env, id: f64, lock: &Lock) {
         self.submit_now(env, id, lock.inner.force_release().erased());

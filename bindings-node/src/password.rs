@@ -36,7 +36,7 @@ impl Questions {
     }
 }
 
-/// Somebody waits for the password.
+/// A call waits for the password.
 #[napi]
 pub struct Question {
     open: Option<PasswordQuestion>,

@@ -85,14 +85,15 @@ static KINDS: [Kind; Code::ALL.len()] = [
     kind::<2>("Unavailable", runtime),
     kind::<3>("Timeout", runtime),
     kind::<4>("WrongType", runtime),
-    kind::<5>("CrossSlot", runtime),
-    kind::<6>("NotPermitted", runtime),
-    kind::<7>("RateLimited", runtime),
-    kind::<8>("NotAcquired", runtime),
-    kind::<9>("Lost", runtime),
-    kind::<10>("LoadFailed", runtime),
-    kind::<11>("Closed", runtime),
-    kind::<12>("Internal", runtime),
+    kind::<5>("NewerVersion", runtime),
+    kind::<6>("CrossSlot", runtime),
+    kind::<7>("NotPermitted", runtime),
+    kind::<8>("RateLimited", runtime),
+    kind::<9>("NotAcquired", runtime),
+    kind::<10>("Lost", runtime),
+    kind::<11>("LoadFailed", runtime),
+    kind::<12>("Closed", runtime),
+    kind::<13>("Internal", runtime),
 ];
 
 const fn kind<const N: usize>(name: &'static str, parent: fn() -> &'static ClassEntry) -> Kind {

@@ -84,7 +84,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::semaphore(self.handle(), name, permits, weight, || given.read())
             }
 
-            /// Makes a handle for the reading side of a read-write lock.
+            /// Makes a handle to read under a read-write lock.
             #[php(defaults(
                 ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100
@@ -106,7 +106,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::read_lock(self.handle(), name, || given.read())
             }
 
-            /// Makes a handle for the writing side of a read-write lock.
+            /// Makes a handle to write under a read-write lock.
             #[php(defaults(
                 ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100

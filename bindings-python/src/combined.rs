@@ -48,7 +48,7 @@ impl CombinedDecision {
         self.0.binding
     }
 
-    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
+    /// After how many seconds the same call would be admitted without other calls: 0 when admitted, None when never.
     #[getter]
     fn retry_after(&self) -> Option<f64> {
         self.0.retry_after.map(convert::seconds)

@@ -101,7 +101,7 @@ impl Decision {
         self.0.remaining
     }
 
-    /// After how many seconds the same call would be admitted if nobody else called: 0 when admitted, None when never.
+    /// After how many seconds the same call would be admitted without other calls: 0 when admitted, None when never.
     #[getter]
     fn retry_after(&self) -> Option<f64> {
         self.0.retry_after.map(convert::seconds)

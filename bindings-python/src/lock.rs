@@ -232,7 +232,7 @@ impl Lock {
         self.carrier.make(py, Ok(self.core.inspect()))
     }
 
-    /// Takes it away from whoever holds it, and answers from how many.
+    /// Takes the lock away from its holders, and answers how many there were.
     fn force_release(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.carrier.make_napping(py, Ok(self.core.force_release()))
     }

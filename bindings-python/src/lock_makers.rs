@@ -67,7 +67,7 @@ impl Client {
         locks::semaphore(self, name, permits, maker.read(given, named)?)
     }
 
-    /// Makes a handle for the reading side of a read-write lock.
+    /// Makes a handle to read under a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn read_lock(
@@ -79,7 +79,7 @@ impl Client {
         locks::read_lock(self, name, maker.read(given, named)?)
     }
 
-    /// Makes a handle for the writing side of a read-write lock.
+    /// Makes a handle to write under a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn write_lock(

@@ -70,7 +70,7 @@ impl Once {
         self.carrier.make(py, self.core.claim(octets("id", id.as_borrowed())?, value))
     }
 
-    /// Forgets an id, whoever claimed it: True if there was anything.
+    /// Removes an id, even one that another caller claimed: True if it was stored.
     fn release(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         self.carrier.make(py, self.core.release(octets("id", id.as_borrowed())?))
     }

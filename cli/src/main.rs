@@ -7,6 +7,8 @@ mod arguments;
 mod commands;
 mod doctor;
 mod exit;
+#[cfg(test)]
+mod manual;
 mod numbers;
 mod output;
 mod pages;

@@ -7,7 +7,7 @@ use wire::base::error::{Error, Result};
 pub const MAX_JSON_DEPTH: usize = 512;
 
 /// Checks that all languages can read a JSON text back, which is JSON already: not too deep, and no half of a surrogate pair,
-/// which is no character. Whoever stores JSON asks this before.
+/// which is no character. Call it before JSON is stored.
 ///
 /// # Errors
 /// `invalid_argument` for a text that some language cannot read.

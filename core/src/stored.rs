@@ -8,6 +8,7 @@ pub use crate::key::{KeyKind, KeyName};
 pub use crate::limiter::{StoredHold, StoredLimiter};
 pub use crate::lock::lease_table::{StoredLock, StoredWaiter};
 pub use crate::stock::StoredStock;
+pub use wire::base::format::newer_format;
 
 #[cfg(test)]
 mod tests {

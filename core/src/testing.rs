@@ -177,7 +177,7 @@ impl Command for Get {
     }
 
     fn twin(&self, space: &mut dyn Space, now: u64) -> Result<Vec<Reply>> {
-        let value = space.get(&self.key).unwrap_or(None).map(<[u8]>::to_vec).unwrap_or_default();
+        let value = space.range(&self.key, 0, u64::MAX).to_vec();
         Ok(vec![Reply::Int(1), Reply::Int(now as i64), Reply::Int(space.ttl(&self.key)), Reply::Bytes(value)])
     }
 

@@ -37,6 +37,7 @@ const SECTIONS = [
     'Operate',
     [
       'deployment',
+      'upgrades',
       'servers',
       'failover',
       'guide/cluster',
@@ -54,7 +55,17 @@ const SECTIONS = [
   ],
   [
     'Reference',
-    ['reference', 'reference/', 'reference/types', 'policies', 'configuration', 'errors', 'http-headers', 'commands'],
+    [
+      'reference',
+      'reference/',
+      'reference/types',
+      'policies',
+      'configuration',
+      'errors',
+      'http-headers',
+      'formats',
+      'commands',
+    ],
   ],
   ['About', ['promises', 'survive', 'speed', 'benchmarks', 'security', 'changelog']],
   ['Internals', ['internals/architecture', 'internals/contributing', 'packages/', 'adr/']],

@@ -1,7 +1,7 @@
-"""`make figures`: measures the figures of the guides and writes them into these.
+"""`make figures`: measures the figures of the guides and writes them into these, with those of the benchmarks.
 
-The memory is that of a real server, the worst cases are found in virtual time. Neither depends on the machine's speed:
-`tests/incident/test_guide.py` compares.
+The memory is that of a real server, the worst cases are found in virtual time, and speeds are read from docs/data. None
+depends on this machine's speed: `tests/incident/test_guide.py` compares.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import benchmark_charts
 import quotalock
 import redis
+import speeds
 from layout import put, table
 from quotalock import testing
 from traffic import ALGORITHMS, ROOT
@@ -37,6 +39,8 @@ RESERVATIONS = 100
 def main() -> int:
     for name, (guide, block) in BLOCKS.items():
         guide.write_text(put(guide.read_text(), name, block()))
+    for name, chart in benchmark_charts.charts(speeds.DATA):
+        (ROOT / "docs/images" / name).write_text(chart)
     return 0
 
 
@@ -162,6 +166,7 @@ BLOCKS: dict[str, tuple[Path, Callable[[], str]]] = {
     "worst": (GUIDE, worst),
     "stock": (HERE / "stock-failures.md", stock),
     "cache": (HERE / "cache.md", cache),
+    **speeds.BLOCKS,
 }
 
 if __name__ == "__main__":

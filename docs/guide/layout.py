@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 
 def put(text: str, name: str, block: str) -> str:
@@ -12,12 +12,13 @@ def put(text: str, name: str, block: str) -> str:
     return f"{before}{begin}{block}{end}{rest.split(end)[1]}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Sets a Markdown table with figures to the right."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Sets a Markdown table with figures to the right, and the columns of words to the left."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    rule = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
+    rule = ["-" * width if column in left else f"{'-' * (width - 1)}:" for column, width in enumerate(widths)]
     lines = []
     for row in (head, rule, *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        sized = enumerate(zip(row, widths, strict=True))
+        cells = [cell.ljust(width) if column in left else cell.rjust(width) for column, (cell, width) in sized]
         lines.append(f"| {' | '.join(cells)} |\n")
     return "".join(lines)

@@ -71,7 +71,4 @@ def cache() -> str:
             rows.append([f"an entry with a value of {length:,} bytes", f"{raw.memory_usage(pages.redis_key(key)):,}"])
         pages.invalidate(key)
         rows.append(["what is kept of one that was forgotten", f"{raw.memory_usage(pages.redis_key(key)):,}"])
-        once = client.once("payments")
-        once.claim(UUID)
-        rows.append(["an id of `once`, a UUID, without a result", f"{raw.memory_usage(once.redis_key(UUID)):,}"])
         return table(["", "bytes"], rows)

@@ -251,6 +251,10 @@ class Load:
         self._kill(name)
         self.start(name.split()[0], url)
 
+    def kill_one(self, name: str) -> None:
+        """Kills a worker, whatever it is about; one that has ended before is an error."""
+        self._kill(name)
+
     def kill(self) -> None:
         """Kills all workers, whatever they are about; one that has ended before is an error."""
         for name in list(self._processes):

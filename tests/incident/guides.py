@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 CLIENT = {
     "python": "import quotalock\nclient = quotalock.Client()\n",
     "php": "<?php\n$client = new Quotalock\\Client();\n",
@@ -347,3 +349,19 @@ _OTHERWISE = {
 def printed(guide: str, number: int, language: str) -> str:
     """What this example prints."""
     return _OTHERWISE.get((guide, number, language), _PRINTED.get((guide, number), ""))
+
+
+def patient(language: str, code: str) -> str:
+    """The same with a longer timeout for each client: the default is short for a machine that runs tests."""
+    timeout = {"python": "timeout=10.0", "php": "timeoutMs: 10_000", "js": "{ timeoutMs: 10_000 }"}[language]
+
+    def made(call: re.Match[str]) -> str:
+        begin, between, rest = call.groups()
+        if "timeout" in rest or rest.startswith("{"):
+            return call[0]
+        if rest.startswith(", {"):
+            return f"{begin}, {{ timeoutMs: 10_000,{rest[3:]}"
+        no_url = "undefined, " if language == "js" else ""
+        return f"{begin}{', ' if between else no_url}{timeout}{rest}"
+
+    return re.sub(r"""(\bClient\(((?:"[^"\n]*"|'[^'\n]*')?))((?:, \{)?[^()\n]*\))""", made, code)

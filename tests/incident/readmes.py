@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from guides import CLIENT
+from guides import CLIENT, patient
 
 # What a fenced block may be written in: the languages, which run, and what is checked in another way.
 LANGUAGES = ("python", "php", "js")
@@ -119,7 +119,7 @@ def program(language: str, code: str, url: str) -> str:
         makes_it = mentioned.startswith(("client", "$client")) and "lient = " in code
         before += given if mentioned in code and not makes_it else ""
     after = "".join(look for made, look in _LOOKS[language].items() if made in code)
-    return before + code.replace("redis://127.0.0.1:6379", url) + after
+    return patient(language, before + code).replace("redis://127.0.0.1:6379", url) + after
 
 
 def printed(code: str) -> str:

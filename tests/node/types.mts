@@ -275,6 +275,7 @@ export const names: Record<keyof typeof quotalock, true> = {
   TimeoutError: true,
   UnavailableError: true,
   WrongTypeError: true,
+  NewerVersionError: true,
   clientAddress: true,
   limit: true,
   quorumLock: true,

@@ -6,7 +6,7 @@ from check_form import LARGEST, Case, fields, is_a, need, text_or_hex, whole_mil
 
 CACHE: dict[str, type] = {"fresh": int, "stale": int, "lease": int, "negative": int, "error_ttl": int}
 ONCE: dict[str, type] = {"ttl": int, "lease": int, "error_ttl": int}
-CODES = {"timeout", "load_failed", "wrong_type"}
+CODES = {"timeout", "load_failed", "wrong_type", "newer_version"}
 KEY_OPS = {"redis_key", "plant", "persist", "raw"}
 # What each operation takes besides `at`, `op`, whom it is for and the key, and whether it answers.
 CACHE_OPS = {"get": {"load"}, "get_many": {"load"}, "peek": set[str](), "put": {"value"}, "invalidate": set[str]()}

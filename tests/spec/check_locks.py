@@ -6,7 +6,7 @@ from check_form import LARGEST, Case, fields, is_a, need, text_or_hex, whole_mil
 
 KINDS = {"lock", "lock_all", "semaphore", "read_lock", "write_lock"}
 STATES = {"released": False, "held": True, "uncertain": True, "lost": False}
-CODES = {"invalid_argument", "lost", "wrong_type"}
+CODES = {"invalid_argument", "lost", "wrong_type", "newer_version"}
 HOLDER: dict[str, type] = {"label": str, "token": int, "permits": int, "since": int, "until": int}
 INSPECTION: dict[str, type] = {"token": int, "waiters": int, "healed": bool, "holders": list}
 # What each operation takes besides `at`, `op` and `handle`, and the fields of what it must answer.

@@ -5,7 +5,7 @@
 //! thread, on a loop that the caller owns, or on a thread of the process. It knows no feature: neither limits nor locks, caches or
 //! stocks.
 //!
-//! It is a part of `quotalock`, not a client for everybody: its items change with every version.
+//! It is a part of `quotalock`, not a client for general use: its items change with every version.
 
 pub mod base;
 pub mod call;

@@ -44,6 +44,12 @@ class WrongType(QuotalockError):
     code = "wrong_type"
 
 
+class NewerVersion(QuotalockError):
+    """A newer version of Quotalock wrote the value of the key."""
+
+    code = "newer_version"
+
+
 class CrossSlot(QuotalockError):
     """The keys of one call lie in different slots of a cluster."""
 

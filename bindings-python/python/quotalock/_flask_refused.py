@@ -32,7 +32,7 @@ class RateLimitExceeded(Refused, TooManyRequests):
 
 
 class TemporarilyReduced(Refused, ServiceUnavailable):
-    """Nobody could be asked, and `on_error` is `closed`: an `errorhandler(503)` gets this."""
+    """Redis could not be asked, and `on_error` is `closed`: an `errorhandler(503)` gets this."""
 
 
 class NoKey(BadRequest):

@@ -94,30 +94,30 @@ class Client:
     Threads may share it, and forked processes may continue to use it.
 
     * `url`: `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
-      `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is gone
+      `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is removed
       when the last of its clients is closed (default: None, `QUOTALOCK_URL` of the environment, then
       `redis://127.0.0.1:6379`).
     * `prefix`: the first part of every Redis key; no braces (default: `ql`).
     * `timeout`: the time that a call may take, connecting included (1 ms to 1 hour; default: 500 ms).
     * `on_error`: the answer of a limiter when Redis cannot answer: an error (`raise`), yes (`open`), no (`closed`), or
       what the same policy decides in this process' memory (`local`) (default: `raise`).
-    * `request_memory`: how long a call with a request id is remembered; as long as the timeout at least (1 ms to 1 day;
-      default: 60 s).
-    * `password`: a function that returns the password, where the URL gives none: called while a call waits for it, when
-      a connection first logs in, and again when the server refuses what it returned. An error that it raises is that of
-      the call. It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The
-      client keeps it.
-    * `deny_cache_max`: after Redis has denied a call, this process answers the same call itself until it can be
-      admitted, for this long at most; 0 asks Redis every time (0 ms to 1 minute; default: 1 s).
+    * `request_memory`: how long a call with a request id is remembered, and at least as long as the timeout (1 ms to 1
+      day; default: 60 s).
+    * `password`: a function that returns the password, if the URL has none. It is called when a connection first logs
+      in, and again when the server refuses the password. Calls wait for it, and if it raises, they fail with its error.
+      It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The client
+      keeps it.
+    * `deny_cache_max`: after Redis has denied a call, this process denies the same call itself until it can be
+      admitted, for at most this time; 0 asks Redis every time (0 ms to 1 minute; default: 1 s).
     * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
       with the key as it was given, right before the call ends. Not for calls that only look, fail or are aborted. An
-      error that it raises changes nothing. It is called on the thread of the call; its error goes to
+      error of the function does not affect the call. It is called on the thread of the call; its error goes to
       `sys.unraisablehook`.
-    * `on_lost`: a function that is called when a lock of this client turns out to be lost, once for each grant;
-      otherwise as `on_decision`. It is called on the thread that looks at the lock, extends or releases it; with
+    * `on_lost`: a function that is called when a lock of this client is found to be lost, once for each grant;
+      otherwise as `on_decision`. It is called on the thread that reads, extends or releases the lock; with
       `quotalock.aio` by the loop, at once.
-    * `report`: whether this process reports to Redis once a second, in the background, what the client's limiters
-      decided, and which keys they denied most often: for `quotalock top` (default: False). Decisions that have no room
+    * `report`: whether this process reports to Redis once per second, in the background, what the client's limiters
+      decided, and which keys they denied most often, for `quotalock top` (default: False). Decisions that have no room
       or cannot be sent are dropped and counted.
 
     Raises `InvalidArgument` for an invalid URL or option; no error shows a password.
@@ -159,12 +159,12 @@ class Client:
         * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they are in one slot of a
           cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
           (default: None, each key is its own).
-        * `enforce`: whether the policy is enforced (default: True). If not, every call passes, and
-          `Decision.would_deny` shows which would have been denied; those were charged nothing. Use it to try a policy
+        * `enforce`: whether the policy is enforced (default: True). If not, every call is allowed, and
+          `Decision.would_deny` marks those that would have been denied, which are not charged. Use it to try a policy
           on real traffic.
         * `prefetch`: how many permits are taken from Redis at once at most, to be spent in this process without a call:
-          2 to the smallest capacity of the policy. Sliding windows and logs refuse it (default: None, each call asks
-          Redis).
+          2 to the smallest capacity of the policy. Sliding windows and logs do not support it (default: None, each call
+          asks Redis).
 
         Raises `InvalidArgument` for an empty or too long name or scope, and an invalid `prefetch`; `InvalidPolicy` for
         an invalid policy.
@@ -201,19 +201,18 @@ class Client:
         Redis.
 
         * `name`: 1 to 1,024 bytes of anything.
-        * `ttl`: how long a grant lasts unless it is renewed (10 ms to 7 days; default: 30 s).
-        * `wait`: how long an acquisition waits unless it is given another time; 0 asks once (0 ms to 36,500 days;
-          default: 0 ms).
+        * `ttl`: how long a grant lasts if it is not renewed (10 ms to 7 days; default: 30 s).
+        * `wait`: how long an acquisition waits by default; 0 asks once (0 ms to 36,500 days; default: 0 ms).
         * `fair`: whether waiters are served in order of arrival (default: False).
         * `renew`: whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is
           busy (default: True). If not, the lock ends at its deadline, even if the handle is dropped.
-        * `max_hold`: how long it is renewed at most, so that a stuck holder does not block the others forever (default:
-          1 hour).
+        * `max_hold`: how long it is renewed at most, so that a holder that hangs does not block the others forever
+          (default: 1 hour).
         * `token_above`: every fencing token is larger than this (0 to 2^52; default: 0).
         * `label`: the text that `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of
           UTF-8, no control characters (default: empty).
-        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none, and nothing else is taken
-          on `memory://`, which has no replicas (0 to 2^32 - 1; default: 0).
+        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0).
+          On `memory://`, which has no replicas, only 0 is valid.
         * `ack_timeout`: how long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms).
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
@@ -282,8 +281,8 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none next to a writer
-        or after one that waits.
+        """Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
+        holds it or waits.
 
         * `name`: 1 to 1,024 bytes of anything.
 
@@ -305,7 +304,7 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for the writing side of a read-write lock: alone.
+        """Makes a handle to write under a read-write lock: one writer holds it alone.
 
         * `name`: 1 to 1,024 bytes of anything.
 
@@ -315,13 +314,13 @@ class Client:
         """
 
     def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
-        """Takes over a lock that was handed over with `Lock.handover`, in any process or language: the handle has the
-        ttl, the label and the fencing token of the giver. Only one process can adopt it. It is renewed for as long as
-        the giver's `max_hold` left.
+        """Takes over a lock that `Lock.handover` gave away, in any process or language. The new handle has the ttl, the
+        label and the fencing token of the first. Only one process can adopt a lock. It is renewed for the rest of the
+        first holder's `max_hold`.
 
         * `renew`: whether it is renewed in the background (default: True).
-        * `name`: the lock that it must be: the text of another lock is refused, and that lock is not touched (default:
-          None, any lock).
+        * `name`: the name that the lock must have: the text of another lock is refused, and that lock is not changed
+          (default: None, any lock).
 
         Raises `Lost` if the lease has ended, was adopted before, or is on another server; `InvalidArgument` for a text
         of another kind, a damaged one, or one of a client with another prefix.
@@ -338,13 +337,12 @@ class Client:
 
         * `name`: 1 to 1,024 bytes of anything.
         * `scope`: the hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
-          `Client.take_all` can take from them together (default: None, each stock is its own). It is part of where the
-          sale is kept: all handles of a sale have the same.
-        * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000).
-          Counts when the sale is opened.
-        * `retention`: how long the sale is kept after its end, its last hold and the last call that wrote, ledger
-          included; half of that for certain (1 minute to 36,500 days; default: 30 days). Counts when the sale is
-          opened.
+          `Client.take_all` can take from them together (default: None, each stock is its own). It is part of the keys,
+          so all handles of a sale must have the same scope.
+        * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Fixed
+          when the sale is opened.
+        * `retention`: how long the sale and its ledger are kept, and at least for half of it, after its end, its last
+          hold and the last call that wrote (1 minute to 36,500 days; default: 30 days). Fixed when the sale is opened.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -370,8 +368,8 @@ class Client:
         """
 
     def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Sells what several reservations hold, or nothing (False) if one of them has ended: one atomic call. Otherwise
-        as `Stock.confirm`.
+        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended.
+        Otherwise as `Stock.confirm`.
 
         * `reservations`: at most 100, none twice, each a stock and an id.
 
@@ -379,8 +377,8 @@ class Client:
         """
 
     def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Returns what several reservations hold to their stocks: one atomic call. Those that hold return even if
-        others have ended; True if all of them held, or had been cancelled.
+        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+        ended. Returns True if none had ended or was confirmed.
 
         * `reservations`: at most 100, none twice, each a stock and an id.
 
@@ -398,7 +396,7 @@ class Client:
         """
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
-        """Makes a `Once`: work that is done once for each id, in whatever process.
+        """Makes a `Once`: work that is done once for each id, across all processes.
 
         * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `ttl`: how long a claim or a result is remembered (1 ms to 3,650 days; default: 1 day).
@@ -421,7 +419,7 @@ class Client:
         beta: float = 1.0,
         when_away: _WhenAway = "raise",
     ) -> Cache:
-        """Makes a cache: on a miss one caller loads the value, in whatever process.
+        """Makes a cache: on a miss, one caller across all processes loads the value.
 
         * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
         * `fresh`: how long a value is fresh (1 ms to 3,650 days; default: 60 s).
@@ -433,17 +431,17 @@ class Client:
           default: None, as `fresh`).
         * `error_ttl`: how long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default:
           1 s).
-        * `beta`: how eagerly values are refreshed before they are stale: 0 (never) to 100 (default: 1.0).
-        * `when_away`: the behaviour of a `get` when Redis cannot answer: fail, or load as if there were no cache
-          (default: `raise`). If Redis goes down during a load, `raise` fails although there is a value, and `load`
-          returns the value.
+        * `beta`: how early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0).
+        * `when_away`: the behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load` as if there were no
+          cache (default: `raise`). If Redis goes down during a load, `raise` fails even though the value was loaded,
+          and `load` returns the value.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def close(self) -> None:
-        """Releases the locks and permits that it holds, within the client's `timeout`, and closes the connections.
-        Later calls fail with `Closed`, and what was held is `lost`; closing twice does nothing.
+        """Releases the locks and permits of the client, within its `timeout`, and closes the connections. Later calls
+        fail with `Closed`, and handles that held a lock are `lost`. Closing twice does nothing.
         """
 
     def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
@@ -467,8 +465,8 @@ class Limiter:
     """Decides for keys by one policy; made by `Client.limiter`.
 
     A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with `Unavailable`, `Timeout`,
-    `NotPermitted`, `WrongType` and `Closed`, and with `InvalidArgument` before anything is sent; the first two only if
-    the client's `on_error` is `raise`, unless the method says otherwise.
+    `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, and with `InvalidArgument` before anything is sent; the
+    first two only if the client's `on_error` is `raise`, unless the method says otherwise.
 
     Threads may share it. With a `request_id` (1 to 256 bytes, such as a UUID) a call is charged once: the same id for
     the same key gets the first answer again while it is remembered (the client's `request_memory`), even when the first
@@ -496,16 +494,16 @@ class Limiter:
         """How many permits it takes from Redis at once at most; None if each call asks."""
 
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
-        """Charges `cost` to every rule if all admit it, else to none. A cost of 0 only looks; a cost above a limit is
-        always denied.
+        """Charges `cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above a
+        limit is always denied.
 
-        * `cost`: how much is asked for; 0 only looks (0 to 2^52; default: 1).
+        * `cost`: how much the call uses; 0 only looks (0 to 2^52; default: 1).
         * `request_id`: charges once for this id.
         """
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much. Denied if that is nothing:
-        then the answer is that of a cost of 1.
+        """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much. If nothing is admitted, the
+        call is denied, with the answer for a cost of 1.
 
         * `most`: 1 to 2^52.
         """
@@ -519,7 +517,7 @@ class Limiter:
 
         * `estimate`: 1 to 2^52.
         * `ttl`: how long the estimate is held at most (1 ms to 36,500 days).
-        * `unsettled`: the end of an estimate that is not settled by then: it counts as `spent`, or is `returned`
+        * `unsettled`: how an estimate ends that is not settled by then: it counts as `spent`, or is `returned`
           (default: `spent`).
         """
 
@@ -540,8 +538,8 @@ class Limiter:
         """
 
     def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
-        """As `consume`, and after a denial sleeps as `Decision.retry_after` says and tries again. Ends with a denial at
-        once when the next chance comes after `timeout`.
+        """As `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again. If the call cannot be
+        admitted within `timeout`, it returns the denial at once.
 
         * `timeout`: how long to wait at most (0 ms to 36,500 days).
         """
@@ -555,8 +553,8 @@ class Limiter:
         """
 
     def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies everything for `duration`, in place of an earlier block. Returns what a `peek` right after it would
-        return. A block that was not stored must not look like one: it fails whatever `on_error` is.
+        """Denies all calls for `duration`; replaces an earlier block. Returns what a `peek` right after it would
+        return. If the block cannot be stored, this fails, whatever `on_error` is.
 
         * `duration`: 1 ms to 36,500 days.
 
@@ -564,8 +562,8 @@ class Limiter:
         """
 
     def reset(self, key: str | bytes | int) -> bool:
-        """Forgets everything about `key`, including a block and reservations; True if there was anything. Fails
-        whatever `on_error` is.
+        """Removes everything about `key`, including a block and reservations; True if anything was stored. If Redis
+        cannot answer, this fails, whatever `on_error` is.
         """
 
     def redis_key(self, key: str | bytes | int) -> bytes:
@@ -580,8 +578,8 @@ class Limiter:
 
 @final
 class Decision:
-    """The answer of a limiter for one key. With several rules `limit`, `remaining`, `retry_after` and `reset_after` are
-    those of the rule that binds: of the rules that deny the one with the longest `retry_after`, else the one with the
+    """The answer of a limiter for one key. With several rules, `limit`, `remaining`, `retry_after` and `reset_after`
+    are those of the binding rule: the denying rule with the longest `retry_after`, or if none denies, the rule with the
     least `remaining`.
 
     As a bool, whether the call was admitted. Durations are seconds.
@@ -593,17 +591,15 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        """Whether the call was admitted. A denied call was charged nothing."""
+        """Whether the call was admitted. A denied call is not charged."""
 
     @property
     def would_deny(self) -> bool:
-        """Whether the policy denies, and only `enforce=False` of its limiter lets the call pass: it was charged
-        nothing.
-        """
+        """Whether the policy denies the call, which is allowed only because of `enforce=False`. It was not charged."""
 
     @property
     def limit(self) -> int:
-        """The limit of the rule that binds."""
+        """The limit of the binding rule."""
 
     @property
     def remaining(self) -> int:
@@ -617,11 +613,11 @@ class Decision:
 
     @property
     def reset_after(self) -> float:
-        """In how many seconds the rule that binds is full again and a block has ended; `rules` has the other rules."""
+        """In how many seconds the binding rule is full again and a block has ended; `rules` has the other rules."""
 
     @property
     def cost(self) -> int:
-        """The cost that was asked for; of `Limiter.consume_up_to` what was taken."""
+        """The cost of the call; with `Limiter.consume_up_to`, the amount that was taken."""
 
     @property
     def source(self) -> _Source:
@@ -638,9 +634,8 @@ class Decision:
         """The answer of each rule, in the order of the policy."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
-        whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules
-        that say so.
+        """The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
+        least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
 
         * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
           draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
@@ -650,8 +645,8 @@ class Decision:
         """
 
     def problem(self) -> _Problem:
-        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+        """The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
+        or 503 if Redis could not be asked and `on_error="closed"` denied.
 
         Raises `InvalidArgument` if the call was allowed.
         """
@@ -672,7 +667,7 @@ class CombinedDecision:
 
     @property
     def allowed(self) -> bool:
-        """Whether all were admitted, and charged. If not, none was."""
+        """Whether all were admitted. If not, none was charged."""
 
     @property
     def would_deny(self) -> bool:
@@ -680,8 +675,8 @@ class CombinedDecision:
 
     @property
     def binding(self) -> int:
-        """The index in `decisions` of the one that binds: of the rules that deny the one with the longest
-        `retry_after`, else the one with the least `Decision.remaining`.
+        """The index in `decisions` of the binding one: the one that denies with the longest `retry_after`, or if none
+        denies, the one with the least `Decision.remaining`.
         """
 
     @property
@@ -701,9 +696,8 @@ class CombinedDecision:
         """The decision about each key, in the order given."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields of an answer to the request that was decided, in their order. A denial has `Retry-After`:
-        whole seconds, rounded up, at least 1. If the call can never be admitted it is the longest period of the rules
-        that say so.
+        """The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
+        least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
 
         * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
           draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
@@ -713,8 +707,8 @@ class CombinedDecision:
         """
 
     def problem(self) -> _Problem:
-        """The body of the answer to the request that was denied, as RFC 9457 has it (`application/problem+json`): its
-        `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied.
+        """The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
+        or 503 if Redis could not be asked and `on_error="closed"` denied.
 
         Raises `InvalidArgument` if the call was allowed.
         """
@@ -747,9 +741,9 @@ class Reservation:
 
     def settle(self, actual: int) -> bool:
         """Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a
-        shortfall is charged, whatever the limit. It is False if the reservation had ended, or was settled with another
-        amount: then nothing changed. Settling again with the same amount is True and changes nothing, so you may repeat
-        it after an error: for ten seconds, or until the reservation's `ttl` ends if that is sooner.
+        shortfall is charged, even above the limit. Returns False and changes nothing if the reservation had ended, or
+        was settled with another amount. You can repeat it after an error: with the same amount it returns True and
+        changes nothing, for ten seconds or until the reservation's `ttl` ends if that is sooner.
 
         * `actual`: 0 to 2^52.
 
@@ -767,16 +761,16 @@ class Reservation:
 
 @final
 class Lock:
-    """A handle for a lock; made by `Client.lock` and its neighbours. One caller acquires it at a time, and can do so
-    again after its release; it is not re-entrant.
+    """A handle for a lock; made by `Client.lock` and similar methods. One caller at a time can acquire it, and can
+    acquire it again after its release. It is not re-entrant.
 
-    A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remaining` come from this process'
-    own clock: `ttl` from before the request was sent, less 1 % and 2 ms. Past it the lock is lost, whatever Redis says.
-    A resource is safe from a holder that was paused if it refuses every fencing `token` smaller than the largest that
-    it has seen. A forked child does not hold what its parent holds.
+    A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remaining` are computed with the
+    clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the deadline the
+    lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource refuse every
+    fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of its parent.
 
-    Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever
-    `on_error` is.
+    Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and
+    `Closed`, whatever `on_error` is.
 
         with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
             ...  # lock.token is for the resource, which refuses smaller ones
@@ -903,12 +897,12 @@ class Lock:
 
 @final
 class Stock:
-    """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis forgets nothing.
+    """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis loses no data.
 
-    Units that are not confirmed before their hold ends return to stock at the next call that writes. In every state
-    that anyone can see, `available + held + sold` is the number of all units. Calls are repeated after a lost reply
-    within the client's timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`,
-    `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is.
+    Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
+    `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
+    timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`, `Timeout`, `NotPermitted`,
+    `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -953,9 +947,9 @@ class Stock:
         """
 
     def close(self) -> bool:
-        """Ends the sale now, for good: True if this call did, False if it had ended before. Takes are refused as
-        `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-        `retention` after the last of its holds has ended, or from now; until then its name is taken.
+        """Ends the sale now and for good: True if this call ended it, False if it had ended before. Takes are refused
+        as `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
+        `retention` after the last of its holds has ended, or from now; until then its name cannot be used again.
 
         Raises `InvalidArgument` if it was never opened.
         """
@@ -963,8 +957,8 @@ class Stock:
     def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
-        ones. A sale with prizes needs as many more.
+        """Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale
+        with prizes needs a prize for each new unit.
 
         * `quantity`: 1 to 2^52.
         * `prizes`: one for each unit, if the sale has prizes.
@@ -976,10 +970,10 @@ class Stock:
     def take(
         self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds units for a buyer, or returns why not in `Taken.outcome`. Units that are not confirmed in time return
-        to stock.
+        """Holds units for a buyer; if it cannot, `Taken.outcome` has the reason. Units that are not confirmed in time
+        return to stock.
 
-        The same request id for the same buyer gets the first reservation again, whatever happened to it, while it is
+        The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
         remembered: as long as the hold, or the client's `request_memory` if that is longer. A refused call is decided
         again.
 
@@ -993,15 +987,16 @@ class Stock:
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
-        least); False, and nothing is sold, if the hold had ended or was cancelled. The end of the sale does not matter.
+        """Sells the units of a reservation. Returns True, even if it was confirmed before (which is remembered for at
+        least a day); False if the hold had ended or was cancelled, and then sells nothing. It works after the end of
+        the sale too.
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
-        False if the hold had ended or was confirmed.
+        """Gives the units of a reservation back to the stock. Returns True, even if it was cancelled before, as long as
+        that is remembered; False if the hold had ended or was confirmed.
 
         Raises `InvalidArgument` for an id of another stock.
         """
@@ -1019,8 +1014,8 @@ class Stock:
         """The numbers of the sale."""
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists holds that have not ended in the order in which they end. A hold that is extended meanwhile may be seen
-        twice; none is left out.
+        """Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile
+        may be listed twice.
 
         * `cursor`: the `StockPage.next` of the page before (default: None, the first page).
         * `count`: how many at most (1 to 1,000; default: 100).
@@ -1228,8 +1223,8 @@ class LedgerEntry:
 class Once:
     """Work that is done once for each id; made by `Client.once`. An id is 1 to 1,024 bytes.
 
-    All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is:
-    better not done than done twice.
+    All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever
+    `on_error` is, since the work might be done twice.
 
         orders = client.once("orders")
         receipt = orders.run("order:42", lambda: charge(order))
@@ -1240,9 +1235,9 @@ class Once:
         """The name given."""
 
     def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` what the first
-        gave. A claim whose reply was lost is asked for again and stays the caller's. While a `run` of the id runs, no
-        caller is the first.
+        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
+        first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a `run` of the id
+        runs, no claim is the first.
 
         * `id`: 1 to 1,024 bytes.
         * `value`: the value that later callers get: any bytes, at most 64 MiB.
@@ -1251,7 +1246,7 @@ class Once:
         """
 
     def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whichever caller claimed it, so the next caller is the first: True if there was one. A
+        """Removes an id, even if another caller claimed it, so the next caller is the first: True if it was stored. A
         function that runs for it continues, but its result is not stored.
 
         * `id`: 1 to 1,024 bytes.
@@ -1260,8 +1255,8 @@ class Once:
     def run(
         self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """The result of the first run for this id. If there was none, this call runs `function`; the others get its
-        result, at once or when it comes.
+        """Returns the result of the first run for this id. If there is none, this call runs `function`, and the other
+        callers wait for its result.
 
         If the function fails, its caller gets the error. The next caller runs it again, unless `error_ttl` remembers
         the error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run
@@ -1270,7 +1265,8 @@ class Once:
         * `id`: 1 to 1,024 bytes.
         * `function`: returns any bytes, at most 64 MiB, text as UTF-8, or None.
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
+          lease).
 
         Raises `Timeout` if the result did not come in time; `LoadFailed` if the function failed a moment ago and the
         error is remembered.
@@ -1318,13 +1314,13 @@ class Claimed:
 
 @final
 class Cache:
-    """A cache that never stampedes; made by `Client.cache`. On a miss one caller loads the value, in whatever process.
+    """A cache without stampedes; made by `Client.cache`. On a miss, one caller across all processes loads the value.
     When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the old
     one.
 
     Keys are 1 to 1,024 bytes, values up to 64 MiB, or None: it is known that there is no value. All calls can fail with
-    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType` and `Closed`, whatever `on_error` is; with `when_away="load"`
-    a `get` loads in place of the first two.
+    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is; with
+    `when_away="load"` a `get` loads instead of the first two.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
@@ -1337,14 +1333,14 @@ class Cache:
     def get(
         self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """The value of `key`, fresh or stale, or what `load` returns if it is this caller's turn to load. On a miss,
-        while another caller loads, this waits for the value. If `load` fails, its caller gets the error; other callers,
-        for `error_ttl`, get the stale value or `LoadFailed`. A `load` must not get its own key: it would wait for
-        itself.
+        """Returns the value of `key`, fresh or stale, or runs `load` if this caller is to load it. On a miss, while
+        another caller loads, it waits for the value. If `load` fails, its caller gets the error; for `error_ttl` other
+        callers get the stale value or `LoadFailed`. A `load` must not get its own key, since it would wait for itself.
 
         * `key`: at most 1,024 bytes.
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
+          lease).
 
         Raises `Timeout` if the value did not come in time; `LoadFailed` if a loader failed a short time ago.
         """
@@ -1355,25 +1351,27 @@ class Cache:
         load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
         wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
-        """The values of several keys, in their order, found by one call. `load` gets the keys that are missing and that
-        no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. After that this
-        waits for keys that others load, and loads them one by one if those fail. In a cluster the keys may be in any
+        """Returns the values of several keys, in their order, with one call to Redis. `load` gets the missing keys that
+        no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this waits for
+        keys that other callers load, and loads them one by one if the others fail. In a cluster the keys may be in any
         slots; the call then takes a round trip for each slot.
 
         * `keys`: at most 1,000, none twice.
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
+          lease).
 
         Raises `Timeout` if a value did not come in time; `LoadFailed` if the last load of a key failed a short time
         ago; what this call loaded is stored before.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
-        """As `get`, with a value that is stored as JSON. Every caller gets it back from JSON, also the one that loads;
-        None is not a value.
+        """As `get`, with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
+        read back from JSON; None means no value.
 
         * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter outlasts a caller that dies).
+          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
+          lease).
 
         Raises `InvalidArgument` for what another language cannot read: more than 512 lists and objects within each
         other, or half of a surrogate pair; `Timeout` if the value did not come in time; `LoadFailed` if a loader failed
@@ -1381,7 +1379,7 @@ class Cache:
         """
 
     def peek(self, key: str | bytes | int) -> Seen | None:
-        """The value of a key, fresh or stale, without loading or waiting; None if there is nothing."""
+        """Returns the value of a key, fresh or stale, without loading or waiting; None if there is no value."""
 
     def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
         """Stores a value that you already have. It counts as newer than whatever is being loaded.

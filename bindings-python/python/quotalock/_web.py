@@ -49,7 +49,7 @@ def checked_function(function: Any, what: str, where: str) -> Any:  # noqa: ANN4
 
 
 def checked_cost(cost: Any, where: str) -> Any:  # noqa: ANN401
-    """What a request counts, or a function that tells it; raises for less than 1, by which nobody would be refused."""
+    """The cost of a request, or a function that returns it; raises for less than 1, which would never be denied."""
     if not callable(cost) and (not isinstance(cost, int) or isinstance(cost, bool) or cost < 1):
         raise InvalidArgument(f"{where}: cost is a whole number, 1 or more, not {cost!r}")
     return cost

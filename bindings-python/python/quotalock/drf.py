@@ -41,7 +41,7 @@ for _scope, _rate in api_settings.DEFAULT_THROTTLE_RATES.items():
 
 
 class TemporarilyReduced(APIException):
-    """Nobody could be asked, and `ON_ERROR` is `closed`: 503, with `Retry-After`."""
+    """Redis could not be asked, and `ON_ERROR` is `closed`: 503, with `Retry-After`."""
 
     status_code = 503
     default_code = "temporary-reduced-capacity"

@@ -43,7 +43,7 @@ KeyFunction = Callable[[], Key]
 
 
 def get_remote_address() -> str:
-    """The address of whoever connected. Behind proxies give a `Limiter` its `trusted_proxies`, and no key function."""
+    """The address at the other end of the socket. Behind proxies give a `Limiter` its `trusted_proxies` instead."""
     return _NO_PROXIES.address(request.remote_addr, [])
 
 

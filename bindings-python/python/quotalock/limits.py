@@ -26,7 +26,7 @@ require("limits", "5.0", "limits")
 
 from limits.storage.base import MovingWindowSupport, SlidingWindowCounterSupport, Storage
 
-from ._errors import NotPermitted, QuotalockError, Timeout, Unavailable, WrongType
+from ._errors import NewerVersion, NotPermitted, QuotalockError, Timeout, Unavailable, WrongType
 from ._native import Client, Decision, Limiter
 from ._whom import LONGEST
 
@@ -79,7 +79,7 @@ class QuotalockStorage(Storage, MovingWindowSupport, SlidingWindowCounterSupport
     @property
     def base_exceptions(self) -> type[Exception] | tuple[type[Exception], ...]:
         """What a call raises when Redis can't answer, or refuses."""
-        return (Unavailable, Timeout, NotPermitted, WrongType)
+        return (Unavailable, Timeout, NotPermitted, WrongType, NewerVersion)
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Counts, in a window of `expiry` seconds that the first count opens, and returns the count."""

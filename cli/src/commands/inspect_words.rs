@@ -1,6 +1,8 @@
 //! What stored values say, in words and for scripts.
 
-use quotalock::stored::{ENTRY_HEADER, EntryKind, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
+use quotalock::stored::{
+    ENTRY_HEADER, EntryKind, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock, newer_format,
+};
 use quotalock::{Holder, StockPage, StockPhase, StockStatus, Unsettled};
 use serde_json::{Value, json};
 
@@ -27,8 +29,19 @@ impl KeyDescription {
         KeyDescription { state: state.into(), lines: Vec::new(), json, findings: Vec::new() }
     }
 
-    /// Of a value that is not ours, or not whole.
-    pub fn damaged() -> KeyDescription {
+    /// Of a value that this version cannot read: a newer version wrote it, it is not ours, or it is not whole.
+    fn unread(value: &[u8]) -> KeyDescription {
+        if let Some(format) = newer_format(value) {
+            let finding =
+                "processes of this version fail with newer_version at this key, and change nothing: update them";
+            return KeyDescription {
+                findings: vec![finding.into()],
+                ..KeyDescription::new(
+                    format!("written by a newer version, in format {format}"),
+                    json!({ "state": "newer_version", "format": format }),
+                )
+            };
+        }
         let finding = "the value is not ours or damaged: it counts as none, and the next call that writes replaces it";
         KeyDescription {
             findings: vec![finding.into()],
@@ -90,7 +103,7 @@ pub fn title(name: &KeyName) -> String {
 
 /// What a limiter knows of a key.
 pub fn limiter(raw: &Raw) -> KeyDescription {
-    let Some(stored) = StoredLimiter::read(&raw.value, raw.now) else { return KeyDescription::damaged() };
+    let Some(stored) = StoredLimiter::read(&raw.value, raw.now) else { return KeyDescription::unread(&raw.value) };
     let denies = stored.rules.iter().any(|(_, said)| !said.allowed);
     let (word, state) = match (stored.block_left, denies) {
         (0, false) => ("admits", "admits a call that costs 1".to_owned()),
@@ -125,7 +138,7 @@ fn unsettled(unsettled: Unsettled) -> &'static str {
 
 /// Who holds a lock, and who waits for it.
 pub fn lock(raw: &Raw) -> KeyDescription {
-    let Some(stored) = StoredLock::read(&raw.value, raw.now) else { return KeyDescription::damaged() };
+    let Some(stored) = StoredLock::read(&raw.value, raw.now) else { return KeyDescription::unread(&raw.value) };
     let waiters = stored.waiters.len() as u64;
     let waiting = if waiters == 0 { String::new() } else { format!(", {} waiting", count(waiters, "other")) };
     let (word, state) = match stored.holders.len() as u64 {
@@ -181,7 +194,9 @@ pub fn holder_json(holder: &Holder, now: u64) -> Value {
 
 /// What a cache has for a key, or what a `once` knows of an id.
 pub fn entry(raw: &Raw, kind: KeyKind) -> KeyDescription {
-    let Some(stored) = StoredEntry::read(&raw.value, raw.length, raw.now) else { return KeyDescription::damaged() };
+    let Some(stored) = StoredEntry::read(&raw.value, raw.length, raw.now) else {
+        return KeyDescription::unread(&raw.value);
+    };
     let is_once = kind == KeyKind::Once;
     let (age, served) = (span(stored.age), span(stored.served));
     let (word, state) = match stored.kind {

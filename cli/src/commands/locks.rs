@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand, ValueEnum};
-use quotalock::stored::{KeyKind, KeyName, StoredLock};
+use quotalock::stored::{KeyKind, KeyName, StoredLock, newer_format};
 use quotalock::{Client, Lock, LockOptions, MAX_PERMITS};
 use serde_json::{Value, json};
 
@@ -99,8 +99,8 @@ struct Listed {
     kind: Kind,
     /// None if the value is not ours.
     stored: Option<StoredLock>,
-    /// Whether the key is of another Redis type, so that calls fail.
-    is_other_type: bool,
+    /// Why it cannot be read, if it cannot.
+    unread: &'static str,
     has_ttl: bool,
     now: u64,
 }
@@ -150,14 +150,19 @@ fn list(arguments: &LocksArguments, shared: &SharedArguments) -> Result<Exit, Fa
 fn listed(prefix: &str, found: ScannedKey) -> Option<Listed> {
     let name = KeyName::parse(prefix, &found.key).filter(|name| name.beside.is_empty())?;
     let ScannedKey { value, is_other_type, ttl, now, .. } = found;
+    let unread = match &value {
+        _ if is_other_type => "wrong_type",
+        Some(value) if newer_format(value).is_some() => "newer_version",
+        _ => "damaged",
+    };
     let stored = value.and_then(|value| StoredLock::read(&value, now));
-    Some(Listed { kind: Kind::of(name.kind)?, name: name.name, stored, is_other_type, has_ttl: ttl.is_some(), now })
+    Some(Listed { kind: Kind::of(name.kind)?, name: name.name, stored, unread, has_ttl: ttl.is_some(), now })
 }
 
 impl Listed {
     fn rows(&self) -> Vec<Vec<String>> {
         let (name, kind) = (shown(&self.name), self.kind.word().to_owned());
-        let Some(stored) = &self.stored else { return vec![vec![name, kind, self.unread().into()]] };
+        let Some(stored) = &self.stored else { return vec![vec![name, kind, self.unread.into()]] };
         let waiting = if stored.waiters.is_empty() { "-".into() } else { stored.waiters.len().to_string() };
         let word = |word: &str| if self.has_ttl { word.to_owned() } else { format!("{word}, no TTL") };
         if stored.holders.is_empty() {
@@ -172,18 +177,13 @@ impl Listed {
         stored.holders.iter().map(row).collect()
     }
 
-    /// The state of a lock whose value cannot be read.
-    fn unread(&self) -> &'static str {
-        if self.is_other_type { "wrong_type" } else { "damaged" }
-    }
-
     fn json(&self) -> Value {
         let stored = self.stored.as_ref();
         let holders =
             stored.map(|stored| stored.holders.iter().map(|holder| holder_json(holder, self.now)).collect::<Vec<_>>());
         let waited = stored.map(|stored| stored.waiters.iter().map(|waiter| millis(waiter.waited)).collect::<Vec<_>>());
         let state = match &holders {
-            None => self.unread(),
+            None => self.unread,
             Some(holders) if holders.is_empty() => "free",
             Some(_) => "held",
         };

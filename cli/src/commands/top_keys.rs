@@ -1,6 +1,6 @@
 //! What `top` sees at keys: which are at their limit, or near it. It is what each key would answer now.
 
-use quotalock::stored::{KeyKind, KeyName, StoredLimiter};
+use quotalock::stored::{KeyKind, KeyName, StoredLimiter, newer_format};
 use quotalock::{Rule, RuleDecision};
 use serde_json::{Value, json};
 
@@ -101,7 +101,8 @@ impl TopKeysView {
         self.looked_at += 1;
         self.without_ttl += u64::from(found.ttl.is_none());
         let Some(stored) = found.value.as_ref().and_then(|value| StoredLimiter::read(value, found.now)) else {
-            self.damaged += 1;
+            let is_newer = found.value.as_deref().is_some_and(|value| newer_format(value).is_some());
+            self.damaged += u64::from(!is_newer);
             return;
         };
         let Some((state, rule, said, _)) = tightest(&stored, near) else { return };

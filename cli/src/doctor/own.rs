@@ -1,7 +1,7 @@
 //! Our own keys: whether what stands there is ours, and how long it should live.
 
 use quotalock::reports::REPORTS_KEPT;
-use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock};
+use quotalock::stored::{ENTRY_HEADER, KeyKind, KeyName, StoredEntry, StoredLimiter, StoredLock, newer_format};
 
 use super::families::{Family, WRONG_REPORTS, WRONG_TYPE};
 use super::proof::ValueView;
@@ -35,8 +35,8 @@ pub fn is_damaged(own: &Own, value: &[u8], now_ms: u64) -> bool {
     let now = now_ms.saturating_mul(1_000);
     let is_cut = value.len() >= READ;
     let begins = |magic: &[u8]| value.starts_with(magic);
-    // A value that is gone, or no text, was looked at too late or is another kind of thing.
-    if !own.0.beside.is_empty() || value.is_empty() {
+    // A value that is gone, or no text, was looked at too late or is another kind of thing. One of a newer version is whole.
+    if !own.0.beside.is_empty() || value.is_empty() || newer_format(value).is_some() {
         return false;
     }
     match own.0.kind {

@@ -142,8 +142,8 @@ impl Loading {
     }
 
     /// Takes what the caller's function made, a value (none: there is no such thing) for each of the places, and returns the calls
-    /// that store it: they are made to their end, whatever becomes of the caller. A value that is refused fails the call, but
-    /// nobody else is told of it.
+    /// that store it: they are made to their end, whatever becomes of the caller. A value that is refused fails this
+    /// call alone.
     #[must_use = "nothing is stored until the calls are made"]
     pub fn loaded(&mut self, loaded: Vec<Option<Vec<u8>>>) -> Vec<Op<Answer>> {
         for (at, value) in self.missing.iter().zip(&loaded) {

@@ -120,7 +120,7 @@ impl Cache {
         Ok(Op::machine(Box::new(LookMany::new(&self.spec, keys, wait.into())?)))
     }
 
-    /// Describes a look that loads nothing and waits for nobody: the value, fresh or stale, or none.
+    /// Describes a read of the value, fresh or stale, that neither loads nor waits; none if there is no value.
     ///
     /// # Errors
     /// As [`get`](Cache::get).
@@ -137,8 +137,8 @@ impl Cache {
     /// is being loaded, which will not replace it. Where `negative` is 0, none only forgets the key.
     ///
     /// # Errors
-    /// As [`get`](Cache::get); `invalid_argument` for more than [`MAX_VALUE_BYTES`]. A reply that is lost is an error: nobody
-    /// knows whether it was stored.
+    /// As [`get`](Cache::get); `invalid_argument` for more than [`MAX_VALUE_BYTES`]. A lost reply is an error: then it
+    /// is unknown whether the value was stored.
     pub fn put(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Op<bool>> {
         let target = self.spec.target(key)?;
         Ok(match target.fill(AttemptId::default(), None, value)? {

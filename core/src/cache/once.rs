@@ -36,7 +36,7 @@ impl Client {
 
 impl Once {
     /// Describes a claim: whether this caller is the first for `id`, and what the first gave. A claim whose reply was lost is
-    /// asked for again and stays the caller's. While a [`begin`](Once::begin) of the same id runs nobody is the first.
+    /// asked for again and stays the caller's. While a [`begin`](Once::begin) of the same id runs, no claim is the first.
     ///
     /// # Errors
     /// `invalid_argument` for an empty id, one over 1 KiB, or a value over [`MAX_VALUE_BYTES`](crate::MAX_VALUE_BYTES). The
@@ -55,8 +55,8 @@ impl Once {
         Ok(Op::new(&self.spec.session, Box::new(claim), None))
     }
 
-    /// Describes the forgetting of an id, whoever claimed it: the next caller is the first. Whoever runs for it runs on, but
-    /// its result is not stored. True if there was anything.
+    /// Describes the removal of an id, even one that another caller claimed: the next caller is the first. A function that
+    /// runs for it continues, but its result is not stored. True if the id was stored.
     ///
     /// # Errors
     /// As [`claim`](Once::claim).

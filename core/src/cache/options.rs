@@ -9,8 +9,8 @@ use wire::base::error::{Error, Result, span};
 pub const DEFAULT_CACHE_LEASE: u64 = 10_000_000;
 /// The shortest lease in microseconds: 10 ms.
 pub const MIN_CACHE_LEASE: u64 = 10_000;
-/// How much longer than the lease whoever does not say how long waits for another who loads, in microseconds: 5 s. A loader that
-/// dies keeps the others waiting for its lease, and they have what the next one loads.
+/// How much longer than the lease a caller waits by default for another caller's load, in microseconds: 5 s. If a loader
+/// dies, the others wait for the end of its lease, and then for the next load.
 pub const DEFAULT_WAIT_AFTER_LEASE: u64 = 5_000_000;
 /// The default of how long a cache remembers that a loader failed, in microseconds: a second.
 pub const DEFAULT_ERROR_TTL: u64 = 1_000_000;
@@ -64,7 +64,7 @@ pub struct CacheOptions {
     pub lease: u64,
     /// How long it is fresh that there is no value; 0 does not store it, none takes `fresh`.
     pub negative: Option<u64>,
-    /// For how long the error of a loader is remembered, and nobody else loads: 0 to an hour.
+    /// For how long the error of a loader is remembered, and no other caller loads: 0 to an hour.
     pub error_ttl: u64,
     /// How eagerly values are refreshed before they are stale: 0 (never) to 100; 1 is right for most.
     pub beta: f64,
@@ -91,8 +91,8 @@ impl Default for CacheOptions {
 pub struct OnceOptions {
     /// For how long a claim or a result is remembered: 1 ms to [`MAX_FRESH`].
     pub ttl: u64,
-    /// How long whoever runs keeps the others waiting if it dies: [`MIN_CACHE_LEASE`] to [`MAX_LEASE`]. It is not renewed, so it must be
-    /// longer than the function runs.
+    /// How long a caller that dies keeps the others waiting: [`MIN_CACHE_LEASE`] to [`MAX_LEASE`]. It is not renewed, so it
+    /// must be longer than the function runs.
     pub lease: u64,
     /// For how long the error of a run is remembered: 0 (the next caller runs at once) to an hour.
     pub error_ttl: u64,

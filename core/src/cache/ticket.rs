@@ -16,7 +16,7 @@ use wire::reactor::Cleanup;
 /// The longest error text that is remembered, in bytes.
 const MAX_ERROR_BYTES: usize = 1_024;
 
-/// The lease to load one entry: whoever has it loads, and [`fill`](Ticket::fill)s or [`fail`](Ticket::fail)s. Clones are the
+/// The lease to load one entry: its holder loads, and [`fill`](Ticket::fill)s or [`fail`](Ticket::fail)s. Clones are the
 /// same ticket. Dropped without either, or after a fill that failed, it frees the way for the next caller.
 #[derive(Clone)]
 pub struct Ticket {

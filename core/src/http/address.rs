@@ -15,7 +15,7 @@ const PRIVATE: &[&str] = &["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hop {
     Address(IpAddr),
-    /// Somebody on this machine, by a Unix socket.
+    /// A process on this machine, by a Unix socket.
     Unix,
 }
 
@@ -33,9 +33,9 @@ enum Hop {
 /// is the address itself. IPv4 that is written as IPv6 (`::ffff:192.0.2.1`, `64:ff9b::192.0.2.1`) is IPv4.
 ///
 /// # Errors
-/// `invalid_argument` for a peer that is no address, a proxy that is none or means everybody, a prefix out of bounds, and
-/// where there is no address at all: a Unix socket, and nothing in the header. One key for everybody would be one limit for
-/// everybody.
+/// `invalid_argument` for a peer that is not an address, a proxy that is invalid or stands for all addresses, a prefix out of
+/// bounds, and a missing address: a Unix socket without an address in the header. One key for all clients would be one limit
+/// for all of them.
 pub fn client_address(peer: &str, forwarded: &[&str], trusted: &[&str], ipv6_prefix: u64) -> Result<String> {
     if !(32..=128).contains(&ipv6_prefix) {
         return Err(Error::invalid(format!("ipv6_prefix {ipv6_prefix} is not between 32 and 128: change it")));

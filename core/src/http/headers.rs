@@ -51,7 +51,7 @@ impl Decision {
     /// with an item for each rule, `X-RateLimit-*` if they are wanted, and on a denial `Retry-After`: whole seconds, rounded
     /// up, at least 1. For a call that can never be admitted it is the longest period of the rules that say so.
     ///
-    /// When nobody counted (`on_error`), nothing is told about what remains.
+    /// A decision of `on_error` without a count has no `RateLimit`, because what remains is unknown.
     pub fn headers(&self, options: &HeaderOptions) -> Vec<(&'static str, String)> {
         headers(&HttpDecisions::one(self), options)
     }

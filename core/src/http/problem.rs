@@ -21,12 +21,12 @@ pub struct Problem {
     pub kind: &'static str,
     /// What the type means, always the same for one.
     pub title: &'static str,
-    /// The status of the answer: 429, or 503 when nobody could be asked.
+    /// The status of the answer: 429, or 503 if Redis could not be asked.
     pub status: u16,
     /// What happened to this request, and what to do.
     pub detail: String,
     /// The member `violated-policies`: the rules that deny, named as in the header fields;
-    /// none if nobody counted.
+    /// none if the call was not counted.
     pub violated_policies: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct Decision {
     pub limit: u64,
     /// What could be consumed now; 0 while the key is blocked.
     pub remaining: u64,
-    /// After how long the same call would be admitted if nobody else called: 0 when admitted, none when never.
+    /// After how long the same call would be admitted without other calls: 0 when admitted, none when never.
     pub retry_after: Option<u64>,
     /// After how long the rule that binds is as new, and a block over; `rules` has those of the others.
     pub reset_after: u64,
@@ -131,7 +131,7 @@ pub struct CombinedDecision {
     /// The place of the decision that binds: of the denied ones the one with the longest `retry_after`, else the one with
     /// the least remaining.
     pub binding: usize,
-    /// After how long the same call would be admitted if nobody else called: 0 when admitted, none when never.
+    /// After how long the same call would be admitted without other calls: 0 when admitted, none when never.
     pub retry_after: Option<u64>,
     /// Who answered.
     pub source: Source,

@@ -21,7 +21,7 @@ pub(super) const ALL_MARKS: u64 = (1 << 20) - 1;
 /// How long a settled hold stays, in microseconds, for a settlement that is repeated.
 pub(super) const SETTLED_FOR: u64 = 10_000_000;
 
-/// What becomes of a reservation that nobody settles in time.
+/// What becomes of a reservation that is not settled in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Unsettled {

@@ -234,8 +234,8 @@ impl Limiter {
     }
 
     /// Charges `estimate` (1 to [`MAX_COST`]) as [`consume`](Limiter::consume) does, and holds it for `ttl` microseconds
-    /// ([`MIN_BLOCK`] to 36,500 days): until then [`Reservation::settle`] puts the actual amount in its place. One that
-    /// nobody settles ends by itself, `unsettled` says how.
+    /// ([`MIN_BLOCK`] to 36,500 days): until then [`Reservation::settle`] puts the actual amount in its place. A
+    /// reservation that is not settled ends by itself, as `unsettled` specifies.
     ///
     /// If the call is denied or fails, nothing is held. If its reply was lost it may be held until its end.
     ///

@@ -28,7 +28,7 @@ pub(super) struct LimiterSpec {
     pub session: Weak<Session>,
     /// Where its decisions are counted.
     pub counters: DecisionCounters,
-    /// Who tells Redis of them, if somebody does.
+    /// What reports them to Redis, if anything does.
     pub reporter: Option<Arc<Reporter>>,
     /// Who is asked.
     pub asks: Source,
@@ -107,7 +107,7 @@ impl LimiterSpec {
         Ok(Decision::combine(&self.name, decided, block_left, cost, healed, source).enforced(self.enforce))
     }
 
-    /// The decision that nobody computed.
+    /// The decision of `on_error`, which no store made.
     pub fn fallback(&self, cost: u64, source: Source, retry_after: u64) -> Decision {
         let allowed = source == Source::Open;
         let rule = |rule: &Rule| RuleDecision {

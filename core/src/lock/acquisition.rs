@@ -174,7 +174,7 @@ impl HandleRelease {
         HandleRelease::of(held, HeldLock::lose)
     }
 
-    /// Of what nobody holds any more.
+    /// Of a lock that no handle holds any more.
     pub fn orphaned(held: Arc<HeldLock>) -> HandleRelease {
         HandleRelease { held: Some(held), was_held: false, driver: None }
     }

@@ -220,7 +220,7 @@ impl Attempt {
             }
             Err(error) => {
                 // A key of another type is refused before anything is written: there is nothing to take back.
-                self.asked &= error.code() != Code::WrongType;
+                self.asked &= !matches!(error.code(), Code::WrongType | Code::NewerVersion);
                 return self.outlasts(&error).map_or(Next::Done(Err(error)), Next::Rest);
             }
         };

@@ -18,10 +18,10 @@ use wire::op::Op;
 
 impl Lock {
     /// Writes the lease down as a short text, by which another process adopts it ([`Client::adopt`]), and ends this handle:
-    /// it is released, renews no more, and its release is false. Does not contact Redis. Nobody renews until the lock is adopted, so
-    /// the text must arrive within what [`remaining`](Lock::remaining) says.
+    /// it is released, renews no more, and its release is false. Does not contact Redis. The lock is not renewed until it is
+    /// adopted, so the text must arrive within the time that [`remaining`](Lock::remaining) returns.
     ///
-    /// Whoever has the text can take the lease: treat it as a secret. It holds no password.
+    /// Anyone who has the text can take the lease: treat it as a secret. It contains no password.
     ///
     /// # Errors
     /// `lost` if the lock is not held for certain now; `invalid_argument` for a lock over several servers.

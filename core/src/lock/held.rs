@@ -40,7 +40,7 @@ impl LockState {
     }
 }
 
-/// Called once when a lock is lost, on a thread of Quotalock's or of whoever noticed; must not block.
+/// Called once when a lock is lost, on a thread of Quotalock or of the caller that noticed; must not block.
 pub type LossListener = Box<dyn FnOnce() + Send>;
 
 /// One acquisition.
@@ -55,7 +55,7 @@ pub(crate) struct HeldLock {
     watched: AtomicBool,
     /// Since when, in the time of [`LockSpec::now`].
     since: u64,
-    /// Whether somebody took its loss.
+    /// Whether its loss was taken.
     taken: AtomicBool,
     tenure: Mutex<Tenure>,
 }
@@ -187,7 +187,7 @@ impl HeldLock {
         }
     }
 
-    /// It is taken from whoever works under it, who is told.
+    /// It is taken from its holder, which is notified.
     pub fn lose(&self) {
         let tenure = self.lock();
         if is_live(tenure.state) {

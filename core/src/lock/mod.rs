@@ -173,8 +173,8 @@ impl Lock {
         Some(self.unkept())
     }
 
-    /// Describes a release by somebody else than whoever works under the lock, such as the close of a client: that one is told
-    /// of a loss at once.
+    /// Describes a release that the holder did not ask for, such as by the close of a client: the holder is notified of the loss
+    /// at once.
     pub fn forfeit(&self) -> Op<bool> {
         Op::machine(Box::new(HandleRelease::forfeiting(self.held_now())))
     }

@@ -153,7 +153,7 @@ impl LockQueue {
         self.renewals.watch(&held);
     }
 
-    /// Releases, by passing the lock on if somebody here waits for it, and answers with a flag.
+    /// Releases, by passing the lock on if a caller here waits for it, and answers with a flag.
     pub fn release(&mut self, held: Arc<HeldLock>, was_held: bool, tag: Tag) {
         let names = held.spec.keys.clone();
         self.holders.remove(&names);

@@ -110,7 +110,7 @@ impl LockSpec {
         Ok(first)
     }
 
-    /// Whether a holder keeps everybody else out.
+    /// Whether a holder keeps all others out.
     pub fn is_exclusive(&self) -> bool {
         self.permits == self.weight
     }

@@ -27,7 +27,7 @@ const BESIDE: usize = 64;
 pub(crate) struct Whose<'a> {
     pub name: &'a Arc<str>,
     pub scope: Option<&'a [u8]>,
-    /// Who was asked, if nobody answered.
+    /// The store that was asked, if it did not answer.
     pub asks: Source,
 }
 

@@ -84,7 +84,7 @@ pub struct DeniedKey {
 pub enum Why {
     /// A rule, in its canonical form: of several that deny the one that does so longest.
     Rule(String),
-    /// Somebody blocked it.
+    /// A block.
     Blocked,
     /// Redis could not answer, and `on_error=closed` denies meanwhile.
     Closed,
@@ -178,7 +178,7 @@ impl Report {
 }
 
 impl ReportedLimiter {
-    /// How often it decided this, whoever did.
+    /// How often it decided this, from any source.
     pub fn count(&self, result: Outcome) -> u64 {
         let fitting = self.decisions.iter().filter(|decided| decided.result == result);
         fitting.fold(0, |sum, decided| sum.saturating_add(decided.count))

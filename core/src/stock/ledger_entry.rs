@@ -49,7 +49,7 @@ impl LedgerKind {
     }
 }
 
-/// One change of a sale, with its numbers after it: whoever replays a ledger can check itself.
+/// One change of a sale, with its numbers after it, by which a replay can check itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerEntry {
     /// What to read on after.
@@ -58,8 +58,8 @@ pub struct LedgerEntry {
     pub number: u64,
     /// What was done.
     pub kind: LedgerKind,
-    /// With which reservation; none for an opening, a restock and a closing, and for units that expired since somebody deleted the
-    /// key of their holds.
+    /// With which reservation; none for an opening, a restock and a closing, and for units that expired because the
+    /// key of their holds was deleted.
     pub reservation: Option<String>,
     /// Of which buyer; none without a reservation.
     pub buyer: Option<Vec<u8>>,

@@ -3,7 +3,8 @@
 local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
-  if not value or #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
+  if not value then return nil end
+  if #value ~= SIZE or string.sub(value, 1, 3) ~= 'QS\1' then return check_format(value) end
   local flags, per_buyer, ends, retention, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset

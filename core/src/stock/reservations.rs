@@ -12,7 +12,7 @@ use wire::call::prelude::*;
 /// Units that are held for a buyer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockReservation {
-    /// What it is known by, in every process: printable, opaque, not to be guessed. Whoever knows it can confirm or cancel.
+    /// What it is known by, in every process: printable, opaque, not to be guessed. Anyone who knows it can confirm or cancel.
     pub id: String,
     /// How many units.
     pub quantity: u64,

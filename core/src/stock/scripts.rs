@@ -1,11 +1,13 @@
 //! The scripts of stocks, and what each is put together from.
 
 use super::{MAX_PRIZES_MOVED, MAX_PRIZES_OF_A_TAKE, sale};
+use wire::base::format::{CHECK_FORMAT, FORMAT_OF_SCRIPTS};
 use wire::call::lua::{Constants, TEST_TTL};
 use wire::call::script::NamedScript;
 
 /// The numbers that the scripts know by a name, and the twins as well but for the size of a state.
 const CONSTANTS: &Constants = &[
+    FORMAT_OF_SCRIPTS,
     ("NEVER", sale::NEVER),
     ("SIZE", 116),
     // What a call does at most, for all its sales together: about so many holds end, so many of each of many sales, and with
@@ -34,27 +36,31 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 }
 
 pub(super) static OPEN: NamedScript =
-    script("stock-open", &[FORM, LOAD, SAVE, PRIZES, RELEASE, RIGHTS, include_str!("open.lua")]);
+    script("stock-open", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, RIGHTS, include_str!("open.lua")]);
 pub(super) static CLOSE: NamedScript =
-    script("stock-close", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("close.lua")]);
+    script("stock-close", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("close.lua")]);
 pub(super) static RESTOCK: NamedScript = script(
     "stock-restock",
-    &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, include_str!("restock.lua"), RETURN],
+    &[CHECK_FORMAT, FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, include_str!("restock.lua"), RETURN],
 );
 pub(super) static TAKE: NamedScript =
-    script("stock-take", &[include_str!("quick.lua"), FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
+    script("stock-take", &[include_str!("quick.lua"), CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
 pub(super) static TAKE_ALL: NamedScript =
-    script("stock-take-all", &[FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
-pub(super) static TAKE_ONCE: NamedScript =
-    script("stock-take-once", &[FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKING, MEMBERS, RETURN]);
-pub(super) static SETTLE: NamedScript =
-    script("stock-settle", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("settle.lua")]);
+    script("stock-take-all", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
+pub(super) static TAKE_ONCE: NamedScript = script(
+    "stock-take-once",
+    &[CHECK_FORMAT, FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, TAKING, MEMBERS, RETURN],
+);
+pub(super) static SETTLE: NamedScript = script(
+    "stock-settle",
+    &[include_str!("settle_simple.lua"), CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("settle.lua")],
+);
 pub(super) static EXTEND: NamedScript =
-    script("stock-extend", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("extend.lua")]);
+    script("stock-extend", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("extend.lua")]);
 pub(super) static STATUS: NamedScript =
-    script("stock-status", &[FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("status.lua")]);
+    script("stock-status", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, include_str!("status.lua")]);
 pub(super) static RESERVATIONS: NamedScript =
-    script("stock-reservations", &[FORM, LOAD, PRIZES, include_str!("reservations.lua")]);
+    script("stock-reservations", &[CHECK_FORMAT, FORM, LOAD, PRIZES, include_str!("reservations.lua")]);
 pub(super) static LEDGER: NamedScript = script("stock-ledger", &[include_str!("ledger.lua")]);
 
 /// The scripts of stocks.

@@ -15,6 +15,7 @@ for i = 1, #KEYS / 4 do
   local live = s.now and till and tonumber(till) > s.now
   local settled = known and #known == 12 and string.sub(known, 1, 3) == 'QD\1' and string.sub(known, 12) == kind
     and now < struct.unpack('<I8', known, 4)
+  if known and not settled then check_format(known) end
   if not live and not settled then all = 0 end
   if live and s.prized then prizes = prizes + struct.unpack('<I8', member, 17) end
   loaded[KEYS[at]], items[i] = s, {sale = s, member = member, live = live, key = KEYS[at + 3]}

@@ -91,7 +91,9 @@ test('the recipe for a switch from express-rate-limit', async (context) => {
   const page = readFileSync(new URL('../../../docs/recipes/replace-a-limiter.md', import.meta.url), 'utf8')
   const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block = '']) => block)
   // The Redis is that of other tests too.
-  const code = blocks.find((block) => /express/.test(block))?.replace("'search'", `'switch-${process.pid}'`) ?? ''
+  const shown = blocks.find((block) => /express/.test(block)) ?? ''
+  const prefix = `switch-${process.pid}`
+  const code = shown.replace("'search'", `'${prefix}'`).replace('sendCommand:', `prefix: '${prefix}:', sendCommand:`)
   const step1 = await started(context, 'step1', (port) => code.replace('3000', port), redis())
   const statuses = [step1.first?.status]
   while (statuses.length < 6) statuses.push((await step1.get()).status)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import re
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
@@ -131,6 +132,11 @@ def test_the_recipe_for_a_token_budget(
     with quotalock.Client(redis.url, timeout=10.0) as client:
         tokens = client.limiter("llm-tokens", "10000/hour")
         assert 10_000 - tokens.peek("key-1").remaining == charged
+        tokens.require("key-2", 9_000)
+    denied = ask(made["app"], "/answer?prompt=How+are+you?", x_api_key="key-2")
+    assert (denied.status, denied.headers["content-type"]) == (429, "application/problem+json")
+    assert int(denied.headers["retry-after"]) > 0
+    assert json.loads(denied.body)["status"] == 429
 
 
 async def model(prompt: str) -> AsyncIterator[str]:

@@ -57,7 +57,17 @@ forms[1] = function(key, at)
    local is_bucket, is_log = {[4] = true}, {[5] = true}
    local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
    local total = string.byte(value, 4) or 0
-   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+   foreign = string.sub(value, 1, 3) ~= 'QL\2'
+   if foreign then
+    local function check_format(bytes)
+     local number, rest = string.byte(bytes, 7, 8)
+     if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+      error('NEWERVERSION ' .. number, 0)
+     end
+    end
+    check_format(value)
+   end
+   foreign = foreign or total == 0 or total > 20
    for index = 1, foreign and 0 or total do
     local id = string.byte(value, position) or 0
     local kind, given = id % 128, id >= 128
@@ -428,7 +438,17 @@ forms[2] = function(key, at)
    value = redis.call('GETRANGE', key, '0', 1024 - 1)
    next, sum, last, room, base = 0, 0, 0, 0, 0
    local total = string.byte(value, 4) or 0
-   foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+   foreign = string.sub(value, 1, 3) ~= 'QL\2'
+   if foreign then
+    local function check_format(bytes)
+     local number, rest = string.byte(bytes, 7, 8)
+     if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+      error('NEWERVERSION ' .. number, 0)
+     end
+    end
+    check_format(value)
+   end
+   foreign = foreign or total == 0 or total > 20
    for index = 1, foreign and 0 or total do
     local id = string.byte(value, position) or 0
     local kind, given = id % 128, id >= 128

@@ -15,6 +15,15 @@ do
 local whose, denies = nil, false
  memory = ARGV[#ARGV] + 0.0
  local remembered = redis.call('GET', KEYS[#KEYS])
+ if remembered then
+  local function check_format(bytes)
+   local number, rest = string.byte(bytes, 7, 8)
+   if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. number, 0)
+   end
+  end
+  check_format(remembered)
+ end
  local fields = remembered and (#remembered - 11) / 8 or 0
  if fields > 0 and fields <= 4401 and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
   local answer = {1, struct.unpack('<I8' .. string.rep('i8', fields), remembered, 4)}
@@ -106,7 +115,17 @@ if value then
   value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
   next, sum, last, room, base = 0, 0, 0, 0, 0
   local total = string.byte(value, 4) or 0
-  foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > 20
+  foreign = string.sub(value, 1, 3) ~= 'QL\2'
+  if foreign then
+   local function check_format(bytes)
+    local number, rest = string.byte(bytes, 7, 8)
+    if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+     error('NEWERVERSION ' .. number, 0)
+    end
+   end
+   check_format(value)
+  end
+  foreign = foreign or total == 0 or total > 20
   for index = 1, foreign and 0 or total do
    local id = string.byte(value, position) or 0
    local kind, given = id % 128, id >= 128

@@ -29,6 +29,12 @@ if own and own_until <= now + ARGV[4] then
     .. string.sub(own, 50), 'PX', ARGV[5])
   if not done.err then return {1, now, 1} end
 end
+local function check_format(bytes)
+  local number, rest = string.byte(bytes, 7, 8)
+  if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. number, 0)
+  end
+end
 local string, math = string, math
 local NONE = 'QK\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local WAITS, HOLDS = '<I8I8I4B', '<I8I8I8I8I4I2'
@@ -92,7 +98,7 @@ local function holding_still(t, value, first, leaving)
   return cut(value, first, #value, cuts)
 end
 local function parse(key, value, leaving)
-  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
+  if #value < 17 or string.sub(value, 1, 3) ~= 'QK\1' then return check_format(value) end
   local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
   local first = at + tombstones
   local stop = first + 53 * waiters

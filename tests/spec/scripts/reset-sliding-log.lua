@@ -10,7 +10,15 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
-if not redis.call('GET', KEYS[1]) then
+local value = redis.call('GET', KEYS[1])
+if not value then
  return {1, now, 0}
 end
+local function check_format(bytes)
+ local number, rest = string.byte(bytes, 7, 8)
+ if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+  error('NEWERVERSION ' .. number, 0)
+ end
+end
+check_format(value)
 return {1, now, redis.call('DEL', KEYS[1])}

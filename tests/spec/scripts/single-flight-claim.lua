@@ -31,6 +31,12 @@ do
     end
   end
 end
+local function check_format(bytes)
+  local number, rest = string.byte(bytes, 7, 8)
+  if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. number, 0)
+  end
+end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
@@ -51,7 +57,10 @@ end
 local function load(key)
   local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
   local e, length = blank(key, piece), #piece
-  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
+    check_format(piece)
+    return e
+  end
   if length == 4096 then length = redis.call('STRLEN', key) end
   if not read(e, length) then return blank(key, piece) end
   local made, deadline, failed, guard = e.made, e.deadline, e.failed, e.guard

@@ -10,6 +10,56 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+if #KEYS == 4 then
+  local string, kind, member = string, ARGV[3], ARGV[5]
+  local buyer = string.sub(member, 25)
+  local got = redis.call('HMGET', KEYS[1], '', buyer)
+  local value, had = got[1], got[2]
+  if value and #value == 116 then
+    local mark, _, ends, retention, _, _, available, held, sold, entries, seen, offset, due, kept, buyers =
+      struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)
+    local n, time = struct.unpack('<I8', member, 17), now + offset
+    local latest = ends > 0 and ends > now and ends + offset or time
+    if (mark == 'QS\1\0' or mark == 'QS\1\2') and time >= seen and due > time and held >= n and entries % 64 < 63
+      and kept >= latest + retention / 2 then
+      local count, till = tonumber(had), tonumber(redis.call('ZSCORE', KEYS[2], member))
+      if till and till > time and count and string.format('%.0f', count) == had
+        and not redis.call('GET', KEYS[4]) then
+        redis.call('XLEN', KEYS[3])
+        redis.call('ZREM', KEYS[2], member)
+        held, entries = held - n, entries + 1
+        if kind == 'c' then
+          sold = sold + n
+        else
+          available, count = available + n, count - n
+          if count < 1 then
+            redis.call('HDEL', KEYS[1], buyer)
+            buyers = buyers > 0 and buyers - 1 or 0
+          end
+        end
+        local numbers = struct.pack('<I8I8I8I8I8i8', available, held, sold, entries, time, offset)
+        redis.call('XADD', KEYS[3], '*', 'e', numbers .. kind .. member)
+        value = struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers)
+        if kind == 'c' or count < 1 then
+          redis.call('HSET', KEYS[1], '', value)
+        else
+          redis.call('HSET', KEYS[1], '', value, buyer, string.format('%.0f', count))
+        end
+        local memory = ARGV[4] + 0.0
+        local ttl = math.ceil(memory / 1000) + 1
+        if virtual and ttl < 3600000 then ttl = 3600000 end
+        redis.call('SET', KEYS[4], 'QD\1' .. struct.pack('<I8', now + memory) .. kind, 'PX', string.format('%.0f', ttl))
+        return {1, now, 1}
+      end
+    end
+  end
+end
+local function check_format(bytes)
+  local number, rest = string.byte(bytes, 7, 8)
+  if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. number, 0)
+  end
+end
 local string, math = string, math
 local function step_of(sales) return math.max(2, math.min(16, math.floor(256 / sales))) end
 local function count_of(text)
@@ -22,7 +72,8 @@ end
 local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
-  if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
+  if not value then return nil end
+  if #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return check_format(value) end
   local flags, per_buyer, ends, retention, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset
@@ -157,6 +208,7 @@ for i = 1, #KEYS / 4 do
   local live = s.now and till and tonumber(till) > s.now
   local settled = known and #known == 12 and string.sub(known, 1, 3) == 'QD\1' and string.sub(known, 12) == kind
     and now < struct.unpack('<I8', known, 4)
+  if known and not settled then check_format(known) end
   if not live and not settled then all = 0 end
   if live and s.prized then prizes = prizes + struct.unpack('<I8', member, 17) end
   loaded[KEYS[at]], items[i] = s, {sale = s, member = member, live = live, key = KEYS[at + 3]}

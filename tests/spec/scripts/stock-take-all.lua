@@ -10,6 +10,12 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local function check_format(bytes)
+  local number, rest = string.byte(bytes, 7, 8)
+  if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
+    error('NEWERVERSION ' .. number, 0)
+  end
+end
 local string, math = string, math
 local function step_of(sales) return math.max(2, math.min(16, math.floor(256 / sales))) end
 local function count_of(text)
@@ -22,7 +28,8 @@ end
 local function load(at, field)
   local got = redis.call('HMGET', KEYS[at], '', field)
   local value = got[1]
-  if not value or #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return nil end
+  if not value then return nil end
+  if #value ~= 116 or string.sub(value, 1, 3) ~= 'QS\1' then return check_format(value) end
   local flags, per_buyer, ends, retention, cap, first, available, held, sold, entries, seen, offset, due, kept, buyers =
     struct.unpack('<BI8I8I8I8I8I8I8I8I8I8i8I8I8I8', value, 4)
   local time = now + offset

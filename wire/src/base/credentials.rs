@@ -18,7 +18,7 @@ const PACE: Duration = Duration::from_secs(1);
 /// Who gave no answer for so long is asked once more: what it waits for may never come.
 const GIVEN_UP: Duration = Duration::from_secs(30);
 
-/// A password. Prints as `***`, whoever prints it.
+/// A password. Always printed as `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

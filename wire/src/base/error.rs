@@ -7,6 +7,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::base::format::FORMAT;
 use crate::base::url::{cut, redacted};
 
 /// The kind of an error. Its text form is the same in every language and never changes.
@@ -23,6 +24,8 @@ pub enum Code {
     Timeout,
     /// The key in Redis holds another Redis type.
     WrongType,
+    /// A newer version of Quotalock wrote the value of the key, in a form that this one does not know.
+    NewerVersion,
     /// The keys of one call lie in different slots of a cluster.
     CrossSlot,
     /// Redis refused the password, the user or a command.
@@ -43,12 +46,13 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of the documentation.
-    pub const ALL: [Code; 13] = [
+    pub const ALL: [Code; 14] = [
         Code::InvalidArgument,
         Code::InvalidPolicy,
         Code::Unavailable,
         Code::Timeout,
         Code::WrongType,
+        Code::NewerVersion,
         Code::CrossSlot,
         Code::NotPermitted,
         Code::Limited,
@@ -67,6 +71,7 @@ impl Code {
             Code::Unavailable => "unavailable",
             Code::Timeout => "timeout",
             Code::WrongType => "wrong_type",
+            Code::NewerVersion => "newer_version",
             Code::CrossSlot => "cross_slot",
             Code::NotPermitted => "not_permitted",
             Code::Limited => "limited",
@@ -177,11 +182,26 @@ impl std::error::Error for Error {}
 
 /// The error for keys of which one has a type that is not ours.
 pub fn wrong_type(keys: &[&[u8]]) -> Error {
-    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
-    let keys = keys.join(" or ");
+    let keys = one_of(keys);
     let message =
         format!("key {keys} holds another Redis type: rename it, delete it, or give this client another prefix");
     Error::new(Code::WrongType, message)
+}
+
+/// The error for keys of which one has a value in a format of a newer version.
+pub fn newer_version(keys: &[&[u8]], format: u8) -> Error {
+    let message = format!(
+        "key {} has a value in format {format}, which a newer version of Quotalock wrote, and this version knows format \
+         {FORMAT}: nothing was changed; update this process",
+        one_of(keys)
+    );
+    Error::new(Code::NewerVersion, message)
+}
+
+/// Keys of which one is meant, for a message.
+fn one_of(keys: &[&[u8]]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("\"{}\"", shown(key))).collect();
+    keys.join(" or ")
 }
 
 /// A duration in microseconds for a message.
@@ -190,7 +210,7 @@ pub fn span(micros: u64) -> String {
     if micros == 0 { "0".to_owned() } else { format!("{:?}", Duration::from_micros(micros)) }
 }
 
-/// How long somebody waited, for a message.
+/// How long a caller waited, for a message.
 pub fn within(wait: Duration) -> String {
     if wait.is_zero() { "at once".to_owned() } else { format!("within {} ms", wait.as_millis()) }
 }

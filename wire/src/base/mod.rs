@@ -6,6 +6,7 @@ pub mod credentials;
 pub mod endpoint;
 pub mod error;
 pub mod fork;
+pub mod format;
 pub mod hash;
 pub mod host;
 pub mod outcome;

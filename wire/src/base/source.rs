@@ -14,9 +14,9 @@ pub enum Source {
     Lease,
     /// This process' own memory, while Redis could not answer (`on_error = local`).
     Local,
-    /// Nobody: Redis could not answer and `on_error = open` admits.
+    /// No store: Redis could not answer and `on_error = open` admits.
     Open,
-    /// Nobody: Redis could not answer and `on_error = closed` denies.
+    /// No store: Redis could not answer and `on_error = closed` denies.
     Closed,
     /// The Redis server a moment ago: it denied such a call, and this one cannot be admitted yet either.
     DenyCache,

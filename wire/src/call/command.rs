@@ -18,7 +18,7 @@ pub enum Effect {
     Looks,
     /// It writes. Sent again, it leaves what once would have left.
     Repeatable,
-    /// It writes. It must not be sent again when nobody knows whether it ran.
+    /// It writes. It must not be sent again if it is unknown whether it ran.
     Once,
     /// It gives back what is its caller's alone: it is tried again, while there is time, when the server cannot be reached, and done
     /// however late it arrives.

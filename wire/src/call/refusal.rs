@@ -1,6 +1,6 @@
 //! What an error reply means: whether the script ran, and what a person should do about it.
 
-use crate::base::error::{Code, Error, shown, wrong_type};
+use crate::base::error::{Code, Error, newer_version, shown, wrong_type};
 use crate::call::command::Command;
 use crate::call::refusal_breaker::Scope;
 use crate::call::script::Script;
@@ -72,9 +72,12 @@ pub(crate) fn read(text: &str, command: &dyn Command, server: &str) -> ErrorRepl
     if code == "NOSCRIPT" {
         return ErrorReply::NoScript;
     }
+    let keys = || -> Vec<&[u8]> { (0..).map_while(|at| command.key(at)).collect() };
     if inner("WRONGTYPE") {
-        let keys: Vec<&[u8]> = (0..).map_while(|at| command.key(at)).collect();
-        return ErrorReply::Final(wrong_type(&keys));
+        return ErrorReply::Final(wrong_type(&keys()));
+    }
+    if let Some(format) = format_in(text) {
+        return ErrorReply::Final(newer_version(&keys(), format));
     }
     if inner("CROSSSLOT") {
         return ErrorReply::Final(cross_slot(command, server));
@@ -148,6 +151,12 @@ pub(crate) fn read(text: &str, command: &dyn Command, server: &str) -> ErrorRepl
         shown(text.as_bytes())
     );
     ErrorReply::Final(Error::new(Code::Internal, message))
+}
+
+/// The number in `ERR NEWERVERSION 2 ...`, with which a script refuses a value of a newer format: see `base/format.lua`.
+fn format_in(text: &str) -> Option<u8> {
+    let (_, behind) = text.split_once("NEWERVERSION ")?;
+    behind.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The error for keys that one server of a cluster cannot decide about.

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use once_cell::race::OnceBox;
 
 use super::lua::{self, Constants};
+use crate::base::format::NEXT_FORMAT;
 
 /// What Dragonfly does for a script: it answers with whole numbers, as all others do. To them it is a comment.
 const FLAGS: &str = "--!df flags=legacy-float\n";
@@ -23,7 +24,7 @@ impl Script {
     /// Joins the common head and these fragments, with the numbers that Rust knows by a name as well.
     pub fn new(constants: &Constants, fragments: &[&str]) -> Script {
         let mut text = String::from(FLAGS);
-        [&[CLOCK], fragments].concat().iter().for_each(|code| lua::write_out(&mut text, code, constants));
+        [&[CLOCK, NEXT_FORMAT], fragments].concat().iter().for_each(|code| lua::write_out(&mut text, code, constants));
         let sha = sha1_smol::Sha1::from(text.as_bytes()).digest().to_string();
         Script { text, sha }
     }

@@ -10,7 +10,7 @@ pub trait Space {
     /// The value of a key of our own type.
     ///
     /// # Errors
-    /// `wrong_type`, as Redis answers.
+    /// `wrong_type`, as Redis answers, and `newer_version` for a value of a newer format, as scripts answer.
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>>;
     /// Up to `length` bytes of a value of our own type, from a place on; what is not there is left out.
     fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8];

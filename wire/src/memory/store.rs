@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hashbrown::HashTable;
 
 use crate::base::clock::wall_micros;
-use crate::base::error::{Result, wrong_type};
+use crate::base::error::{Result, newer_version, wrong_type};
+use crate::base::format::newer_format;
 use crate::base::hash;
 use crate::call::command::Command;
 use crate::call::known::{Knowledge, Lesson};
@@ -493,7 +494,10 @@ impl Space for StoreView<'_> {
     fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
         match self.live(key).map(|entry| &entry.kept) {
             None => Ok(None),
-            Some(StoredValue::Text(value)) => Ok(Some(value)),
+            Some(StoredValue::Text(value)) => match newer_format(value) {
+                None => Ok(Some(value)),
+                Some(format) => Err(newer_version(&[key], format)),
+            },
             Some(StoredValue::List | StoredValue::Object(_)) => Err(wrong_type(&[key])),
         }
     }
@@ -523,7 +527,7 @@ impl Space for StoreView<'_> {
     }
 
     fn range(&self, key: &[u8], from: u64, length: u64) -> &[u8] {
-        let Ok(Some(value)) = self.get(key) else { return &[] };
+        let Some(StoredValue::Text(value)) = self.live(key).map(|entry| &entry.kept) else { return &[] };
         let size = value.len() as u64;
         &value[from.min(size) as usize..from.saturating_add(length).min(size) as usize]
     }

@@ -43,7 +43,7 @@ impl LoadKind {
     }
 }
 
-/// What somebody came to who wanted a value.
+/// The result of a request for a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadResult {
     /// It was there.

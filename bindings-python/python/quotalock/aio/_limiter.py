@@ -42,7 +42,7 @@ class Limiter(PlainLimiter, made_by="Client.limiter"):
         return Reservation._of(native)
 
     def reservation(self, key: str | bytes | int, id: str) -> Reservation:
-        """The reservation of this id, made here or in another process. Asks nobody, so it is not awaited."""
+        """The reservation of this id, made here or in another process. Makes no call, so it is not awaited."""
         return Reservation._of(self._native.reservation(key, id))
 
     async def require(self, key: str | bytes | int, cost: int = 1) -> Decision:

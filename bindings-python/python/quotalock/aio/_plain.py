@@ -159,8 +159,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for the reading side of a read-write lock: up to 1,024 readers at once, none next to a writer
-        or after one that waits; see `quotalock.Client.read_lock`. Does not ask Redis, so it is not awaited.
+        """Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
+        holds it or waits; see `quotalock.Client.read_lock`. Does not ask Redis, so it is not awaited.
         """
         native = self._native.read_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -181,8 +181,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for the writing side of a read-write lock: alone; see `quotalock.Client.write_lock`. Does not
-        ask Redis, so it is not awaited.
+        """Makes a handle to write under a read-write lock: one writer holds it alone; see
+        `quotalock.Client.write_lock`. Does not ask Redis, so it is not awaited.
         """
         native = self._native.write_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -213,14 +213,14 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         return await on_loop(self._native.take_all)(unwrapped(takes), buyer, hold, request_id)
 
     async def confirm_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Sells what several reservations hold, or nothing (False) if one of them has ended: one atomic call; see
+        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended; see
         `quotalock.Client.confirm_all`.
         """
         return await on_loop(self._native.confirm_all)(unwrapped(reservations))
 
     async def cancel_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Returns what several reservations hold to their stocks: one atomic call; see
-        `quotalock.Client.cancel_all`.
+        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
+        ended; see `quotalock.Client.cancel_all`.
         """
         return await on_loop(self._native.cancel_all)(unwrapped(reservations))
 
@@ -231,7 +231,7 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         return await on_loop(self._native.extend_all)(unwrapped(reservations), hold)
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> OnceT:
-        """Makes a `Once`: work that is done once for each id, in whatever process; see `quotalock.Client.once`. Does
+        """Makes a `Once`: work that is done once for each id, across all processes; see `quotalock.Client.once`. Does
         not ask Redis, so it is not awaited.
         """
         native = self._native.once(name, ttl, lease, error_ttl)
@@ -248,7 +248,7 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         beta: float = 1.0,
         when_away: _WhenAway = "raise",
     ) -> CacheT:
-        """Makes a cache: on a miss one caller loads the value, in whatever process; see `quotalock.Client.cache`. Does
+        """Makes a cache: on a miss, one caller across all processes loads the value; see `quotalock.Client.cache`. Does
         not ask Redis, so it is not awaited.
         """
         native = self._native.cache(name, fresh, stale, lease, negative, error_ttl, beta, when_away)
@@ -296,7 +296,7 @@ class Limiter(Wrapper[rust.Limiter]):
         return await on_loop(self._native.peek)(key, cost)
 
     async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
-        """As `consume`, and after a denial sleeps as `Decision.retry_after` says and tries again; see
+        """As `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again; see
         `quotalock.Limiter.wait`.
         """
         return await on_loop(self._native.wait)(key, timeout, cost)
@@ -306,11 +306,11 @@ class Limiter(Wrapper[rust.Limiter]):
         return await on_loop(self._native.refund)(key, amount, request_id)
 
     async def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies everything for `duration`, in place of an earlier block; see `quotalock.Limiter.block`."""
+        """Denies all calls for `duration`; replaces an earlier block; see `quotalock.Limiter.block`."""
         return await on_loop(self._native.block)(key, duration)
 
     async def reset(self, key: str | bytes | int) -> bool:
-        """Forgets everything about `key`, including a block and reservations; True if there was anything; see
+        """Removes everything about `key`, including a block and reservations; True if anything was stored; see
         `quotalock.Limiter.reset`.
         """
         return await on_loop(self._native.reset)(key)
@@ -467,7 +467,7 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.open)(quantity, per_buyer, ends, prizes)
 
     async def close(self) -> bool:
-        """Ends the sale now, for good: True if this call did, False if it had ended before; see
+        """Ends the sale now and for good: True if this call ended it, False if it had ended before; see
         `quotalock.Stock.close`.
         """
         return await on_loop(self._native.close)()
@@ -475,27 +475,23 @@ class Stock(Wrapper[rust.Stock]):
     async def restock(
         self, quantity: int, prizes: Iterable[str | bytes] | None = None, request_id: str | bytes | None = None
     ) -> int:
-        """Adds units to a sale, also to one that has ended, and returns how many units there are now, including sold
-        ones; see `quotalock.Stock.restock`.
+        """Adds units to a sale, even after its end, and returns the number of all units, including sold ones; see
+        `quotalock.Stock.restock`.
         """
         return await on_loop(self._native.restock)(quantity, prizes, request_id)
 
     async def take(
         self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds units for a buyer, or returns why not in `Taken.outcome`; see `quotalock.Stock.take`."""
+        """Holds units for a buyer; if it cannot, `Taken.outcome` has the reason; see `quotalock.Stock.take`."""
         return await on_loop(self._native.take)(buyer, quantity, hold, request_id)
 
     async def confirm(self, id: str) -> bool:
-        """Sells what a reservation holds: True, even if it was confirmed before (that is remembered for a day at
-        least); False, and nothing is sold, if the hold had ended or was cancelled; see `quotalock.Stock.confirm`.
-        """
+        """Sells the units of a reservation; see `quotalock.Stock.confirm`."""
         return await on_loop(self._native.confirm)(id)
 
     async def cancel(self, id: str) -> bool:
-        """Returns what a reservation holds to stock: True, even if it was cancelled before and that is remembered;
-        False if the hold had ended or was confirmed; see `quotalock.Stock.cancel`.
-        """
+        """Gives the units of a reservation back to the stock; see `quotalock.Stock.cancel`."""
         return await on_loop(self._native.cancel)(id)
 
     async def extend(self, id: str, hold: float = 600.0) -> bool:
@@ -509,7 +505,7 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.status)()
 
     async def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists holds that have not ended in the order in which they end; see `quotalock.Stock.reservations`."""
+        """Lists open holds in the order in which they end; see `quotalock.Stock.reservations`."""
         return await on_loop(self._native.reservations)(cursor, count)
 
     async def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
@@ -528,13 +524,13 @@ class Once(Wrapper[rust.Once]):
         return self._native.name
 
     async def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` what the first
-        gave; see `quotalock.Once.claim`.
+        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
+        first; see `quotalock.Once.claim`.
         """
         return await on_loop(self._native.claim)(id, value)
 
     async def release(self, id: str | bytes) -> bool:
-        """Forgets an id, whichever caller claimed it, so the next caller is the first: True if there was one; see
+        """Removes an id, even if another caller claimed it, so the next caller is the first: True if it was stored; see
         `quotalock.Once.release`.
         """
         return await on_loop(self._native.release)(id)
@@ -557,7 +553,7 @@ class Cache(Wrapper[rust.Cache]):
         return self._native.name
 
     async def peek(self, key: str | bytes | int) -> Seen | None:
-        """The value of a key, fresh or stale, without loading or waiting; None if there is nothing; see
+        """Returns the value of a key, fresh or stale, without loading or waiting; None if there is no value; see
         `quotalock.Cache.peek`.
         """
         return await on_loop(self._native.peek)(key)

@@ -18,7 +18,7 @@ _OF_CACHE = {"stale", "lease", "error_ttl", "when_away"}
 
 
 class QuotalockCache(BaseCache):
-    """A cache whose `get_or_set` and `add` load a missing value once, whoever asks.
+    """A cache whose `get_or_set` and `add` load a missing value once for all callers.
 
     `LOCATION` is the URL. `OPTIONS` are `prefix` and `timeout` of a client, and `stale`, `lease`, `error_ttl` and
     `when_away` of a cache. What isn't promised is refused: to keep a value forever, to forget all of them, to count.

@@ -9,7 +9,7 @@ use wire::call::hint::AttemptId;
 use wire::call::prelude::*;
 use wire::metrics::{LoadCounters, LoadResult};
 
-/// Stores a value if there is none and nobody is making one.
+/// Stores a value if there is none and no caller is loading one.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// The Redis key.

@@ -22,7 +22,10 @@ end
 local function load(key)
   local piece = redis.call('GETRANGE', key, 0, PIECE - 1)
   local e, length = blank(key, piece), #piece
-  if length < HEADER or string.sub(piece, 1, 3) ~= 'QC\1' then return e end
+  if length < HEADER or string.sub(piece, 1, 3) ~= 'QC\1' then
+    check_format(piece)
+    return e
+  end
   if length == PIECE then length = redis.call('STRLEN', key) end
   if not read(e, length) then return blank(key, piece) end
   -- No time is later than can be.

@@ -58,7 +58,7 @@ pub(super) struct CacheEntry {
     /// When the lease ends, and how long it was.
     pub deadline: u64,
     pub ttl: u64,
-    /// When the last attempt failed, and for how long nobody else tries.
+    /// When the last attempt failed, and for how long no other caller tries.
     pub failed: u64,
     pub pause: u64,
     /// Until when tokens given before that of the lease may still be used.
@@ -113,7 +113,7 @@ impl CacheEntry {
         now.max(self.last + 1)
     }
 
-    /// Whether somebody has the lease.
+    /// Whether a caller has the lease.
     pub fn is_leased(&self, now: u64) -> bool {
         self.deadline > now
     }

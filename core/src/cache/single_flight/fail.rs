@@ -18,7 +18,7 @@ pub struct Fail {
     pub pause: u64,
     /// The error.
     pub error: String,
-    /// Whether nobody needs to be asked: there never was a lease.
+    /// Whether no call is needed, because there never was a lease.
     pub is_known: bool,
     /// What the channels' names begin with.
     pub wake_prefix: Arc<[u8]>,

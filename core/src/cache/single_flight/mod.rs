@@ -10,6 +10,7 @@ mod look;
 mod stored;
 
 use wire::base::error::Result;
+use wire::base::format::{CHECK_FORMAT, FORMAT_OF_SCRIPTS};
 use wire::call::args::Args;
 use wire::call::command::odd_reply;
 use wire::call::hint::{Channel, SHARDED, TELL};
@@ -101,6 +102,7 @@ fn take_bytes(fields: &mut [Reply], at: usize) -> Result<Vec<u8>> {
 
 /// The numbers that the scripts and the twins know by a name.
 const CONSTANTS: &Constants = &[
+    FORMAT_OF_SCRIPTS,
     ("EXACT", EXACT),
     ("LONG", entry::LONG),
     ("HEADER", HEADER as u64),
@@ -131,14 +133,18 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 
 static LOOK: NamedScript = script(
     "single-flight-look",
-    &[include_str!("look_simple.lua"), CODEC, LEASE, TELL, WAIT, include_str!("look.lua")],
+    &[include_str!("look_simple.lua"), CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("look.lua")],
 );
-static FILL: NamedScript = script("single-flight-fill", &[CODEC, LEASE, TELL, WAIT, include_str!("fill.lua")]);
-static FAIL: NamedScript = script("single-flight-fail", &[CODEC, LEASE, TELL, WAIT, include_str!("fail.lua")]);
+static FILL: NamedScript =
+    script("single-flight-fill", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fill.lua")]);
+static FAIL: NamedScript =
+    script("single-flight-fail", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fail.lua")]);
 static INVALIDATE: NamedScript =
-    script("single-flight-invalidate", &[CODEC, LEASE, TELL, WAIT, include_str!("invalidate.lua")]);
-static CLAIM: NamedScript =
-    script("single-flight-claim", &[include_str!("claim_simple.lua"), CODEC, LEASE, include_str!("claim.lua")]);
+    script("single-flight-invalidate", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("invalidate.lua")]);
+static CLAIM: NamedScript = script(
+    "single-flight-claim",
+    &[include_str!("claim_simple.lua"), CHECK_FORMAT, CODEC, LEASE, include_str!("claim.lua")],
+);
 
 /// The scripts of entries.
 pub(crate) fn scripts() -> Vec<(String, String)> {

@@ -15,13 +15,13 @@ pub struct StoredEntry {
     pub fresh: u64,
     /// For how long it is served yet, fresh or not.
     pub served: u64,
-    /// How long the last load took; 0 if nobody knows.
+    /// How long the last load took; 0 if unknown.
     pub load: u64,
-    /// For how long somebody loads it yet; 0 if nobody does.
+    /// How long the lease of the caller that loads it lasts yet; 0 if no caller does.
     pub lease: u64,
     /// How long that lease was.
     pub lease_ttl: u64,
-    /// For how long nobody loads it, since the last attempt failed; 0 if it did not.
+    /// For how long no caller loads it, because the last attempt failed; 0 if it did not.
     pub pause: u64,
     /// The last token given.
     pub token: u64,

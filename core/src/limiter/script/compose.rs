@@ -16,13 +16,15 @@ use super::looped;
 use crate::limiter::algorithm::{ALL, Algorithm, Definition};
 use crate::limiter::codec::{self, LOG_SIZE, MAGIC};
 use crate::limiter::holds::{FILLED_SIZE, SIZE as HOLD_SIZE};
+use wire::base::format::CHECK_FORMAT;
 use wire::call::lua::{is_lower, replace_names};
 
 /// Where the arguments of the first rule stand in ARGV, after the time, the deadline, the amount and the heading.
 pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 12] = [
+const INCLUDED: [(&str, &str); 13] = [
+    ("format", CHECK_FORMAT),
     ("rules", include_str!("rules.lua")),
     ("head", include_str!("head.lua")),
     ("migrate", include_str!("migrate.lua")),

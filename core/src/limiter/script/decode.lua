@@ -7,7 +7,12 @@ value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
 next, sum, last, room, base = 0, 0, 0, 0, 0
 --[end]
 local total = string.byte(value, 4) or 0
-foreign = string.sub(value, 1, 3) ~= 'QL\2' or total == 0 or total > MOST_RECORDS
+foreign = string.sub(value, 1, 3) ~= 'QL\2'
+if foreign then
+  --@ format
+  check_format(value)
+end
+foreign = foreign or total == 0 or total > MOST_RECORDS
 for index = 1, foreign and 0 or total do
   local id = string.byte(value, position) or 0
   local kind, given = id % GIVEN, id >= GIVEN

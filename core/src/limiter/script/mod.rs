@@ -15,6 +15,7 @@ use super::{codec, request_memory};
 use crate::client::MAX_REQUEST_MEMORY;
 use crate::limiter::algorithm::{self, Algorithm, log};
 use crate::limiter::policy::{MAX_LIMIT, MAX_PERIOD, MAX_RULES, Policy};
+use wire::base::format::FORMAT_OF_SCRIPTS;
 use wire::call::lua::{Constants, EXACT, TEST_TTL};
 use wire::call::script::Script;
 
@@ -39,6 +40,7 @@ const RETURN: &str = "return reply\n";
 
 /// The numbers that these scripts and the twins know by a name.
 const CONSTANTS: &Constants = &[
+    FORMAT_OF_SCRIPTS,
     ("EXACT", EXACT),
     ("MOST", MAX_LIMIT),
     ("LONGEST", MAX_PERIOD),

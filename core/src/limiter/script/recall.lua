@@ -7,6 +7,10 @@
 -- if it were of now: the clock went back far, or it was damaged.
 memory = ARGV[#ARGV] + 0.0
 local remembered = redis.call('GET', KEYS[#KEYS])
+if remembered then
+  --@ format
+  check_format(remembered)
+end
 local fields = remembered and (#remembered - 11) / 8 or 0
 if fields > 0 and fields <= MOST_FIELDS and fields % 1 == 0 and string.sub(remembered, 1, 3) == 'QR\1' then
   local answer = {1, struct.unpack('<I8' .. string.rep('i8', fields), remembered, 4)}

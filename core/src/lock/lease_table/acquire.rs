@@ -33,7 +33,7 @@ pub struct Acquire {
     pub wake_prefix: Arc<[u8]>,
     /// Who wants to hold, for people; at most [`MAX_WHO_BYTES`](super::MAX_WHO_BYTES).
     pub who: Arc<[u8]>,
-    /// A holder to release first. Then it is granted only if nobody waits who came before.
+    /// A holder to release first. Then it is granted only if no earlier caller waits.
     pub instead_of: Option<AttemptId>,
     /// For how many microseconds it has waited; a table that knows of more goes by that.
     pub waited: u64,
@@ -50,7 +50,7 @@ pub struct Grant {
     pub outcome: AcquireOutcome,
     /// Whether a value that was not ours stood at a key and was replaced.
     pub healed: bool,
-    /// Whether an earlier copy of the question was sent, of which nobody knows whether it arrived, or will.
+    /// Whether an earlier copy of the call was sent, of which it is unknown whether it arrived or will arrive.
     pub repeated: bool,
 }
 

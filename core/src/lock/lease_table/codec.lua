@@ -71,7 +71,7 @@ local function holding_still(t, value, first, leaving)
 end
 -- A table, or none if the value is not ours. Other fields are set by those who use them.
 local function parse(key, value, leaving)
-  if #value < HEAD or string.sub(value, 1, 3) ~= 'QK\1' then return nil end
+  if #value < HEAD or string.sub(value, 1, 3) ~= 'QK\1' then return check_format(value) end
   local last, tombstones, waiters, at = struct.unpack('<I8I4I2', value, 4)
   local first = at + tombstones
   local stop = first + WAITER * waiters

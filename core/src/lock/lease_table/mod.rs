@@ -16,6 +16,7 @@ mod who;
 
 use table::LeaseTable;
 use wire::base::error::Result;
+use wire::base::format::{CHECK_FORMAT, FORMAT_OF_SCRIPTS};
 pub use wire::call::hint::{AttemptId, Channel};
 use wire::call::hint::{SHARDED, TELL};
 use wire::call::lua::{Constants, EXACT};
@@ -92,6 +93,7 @@ const CONSTANTS: &Constants = &[
     ("EXACT", EXACT),
     ("SHARDED", SHARDED as u64),
     ("HEAD", table::HEAD as u64),
+    FORMAT_OF_SCRIPTS,
     ("TOMBSTONE", table::TOMBSTONE_SIZE as u64),
     ("WAITER", table::WAITER_SIZE as u64),
     ("HOLDER", table::HOLDER_SIZE as u64),
@@ -125,6 +127,7 @@ static ACQUIRE: NamedScript = script(
     "lease-acquire",
     &[
         include_str!("acquire_simple.lua"),
+        CHECK_FORMAT,
         CODEC,
         LOAD,
         FIND,
@@ -138,16 +141,38 @@ static ACQUIRE: NamedScript = script(
 );
 static RELEASE: NamedScript = script(
     "lease-release",
-    &[OWN_LEASE, include_str!("release_simple.lua"), CODEC, LOAD, FIND, SAVE, TELL, WAKE, include_str!("release.lua")],
+    &[
+        OWN_LEASE,
+        include_str!("release_simple.lua"),
+        CHECK_FORMAT,
+        CODEC,
+        LOAD,
+        FIND,
+        SAVE,
+        TELL,
+        WAKE,
+        include_str!("release.lua"),
+    ],
 );
 static EXTEND: NamedScript = script(
     "lease-extend",
-    &[OWN_LEASE, include_str!("extend_simple.lua"), CODEC, LOAD, FIND, RENEW, SAVE, include_str!("extend.lua")],
+    &[
+        OWN_LEASE,
+        include_str!("extend_simple.lua"),
+        CHECK_FORMAT,
+        CODEC,
+        LOAD,
+        FIND,
+        RENEW,
+        SAVE,
+        include_str!("extend.lua"),
+    ],
 );
-static ADOPT: NamedScript = script("lease-adopt", &[CODEC, LOAD, FIND, RENEW, SAVE, include_str!("adopt.lua")]);
-static INSPECT: NamedScript = script("lease-inspect", &[CODEC, LOAD, include_str!("inspect.lua")]);
+static ADOPT: NamedScript =
+    script("lease-adopt", &[CHECK_FORMAT, CODEC, LOAD, FIND, RENEW, SAVE, include_str!("adopt.lua")]);
+static INSPECT: NamedScript = script("lease-inspect", &[CHECK_FORMAT, CODEC, LOAD, include_str!("inspect.lua")]);
 static FORCE_RELEASE: NamedScript =
-    script("lease-force-release", &[CODEC, LOAD, SAVE, TELL, WAKE, include_str!("force_release.lua")]);
+    script("lease-force-release", &[CHECK_FORMAT, CODEC, LOAD, SAVE, TELL, WAKE, include_str!("force_release.lua")]);
 
 /// The scripts of locks.
 pub(crate) fn scripts() -> Vec<(String, String)> {

@@ -28,7 +28,7 @@ pub struct StoredWaiter {
     pub left: u64,
     /// How many permits it wants.
     pub permits: u64,
-    /// Whether nobody who came later goes before it.
+    /// Whether no later waiter goes before it.
     pub is_in_order: bool,
 }
 

@@ -175,7 +175,7 @@ impl LeaseTable {
         self.tombstones.push_back(Tombstone { id, until });
     }
 
-    /// Marks the first waiters who fit, and returns their places: those in order first, since nobody is granted before
+    /// Marks the first waiters who fit, and returns their places: those in order first, since no other is granted before
     /// them. One that only wants a hint goes before newcomers once it was told, but not for long: if it does not ask again
     /// it is forgotten. Once it has waited for long enough it is in order too.
     pub fn wake(&mut self, permits: u64, now: u64) -> Vec<usize> {

@@ -12,14 +12,14 @@ pub use memory::map;
 use super::error::{Error, Result};
 use super::random;
 
-/// Two words that nobody can guess.
+/// Two random words, which cannot be guessed.
 pub type Seed = [u64; 2];
 
 /// Who shares a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SharedBy {
-    /// Nobody: there is none, since it is switched off, nobody needed it yet, or the system gave no memory.
+    /// No process: there is no table, because it is switched off or not needed yet, or the system gave no memory.
     Nobody,
     /// This process alone: the system gave no memory to share.
     Own,
@@ -41,7 +41,7 @@ pub fn join(
     }
 }
 
-/// A seed that nobody can guess.
+/// A random seed, which cannot be guessed.
 pub fn seed() -> Result<Seed> {
     let bytes: [u8; 16] = random::bytes()?;
     let (seed, _) = bytes.as_chunks::<8>();

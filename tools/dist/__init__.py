@@ -1,0 +1,1 @@
+"""`make dist`: builds what a release publishes, for every target of `targets.py`."""
