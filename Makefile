@@ -473,7 +473,7 @@ check-dist: setup ## Has auditwheel, abi3audit, twine, publint, attw and compose
 
 .PHONY: test-dist
 test-dist: setup ## Installs what `make dist` built and runs the vectors on it (ONLY=node-musl: one row)
-	$(ONE_SERVER) env PYTHONPATH=tools:tests/installed $(PYTHON) tests/installed/installed.py $(ONLY)
+	$(subst 10m,30m,$(ONE_SERVER)) env PYTHONPATH=tools:tests/installed $(PYTHON) tests/installed/installed.py $(ONLY)
 
 .PHONY: release-check
 release-check: setup ## Lists what a release needs, and whether it is there

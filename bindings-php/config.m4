@@ -10,6 +10,8 @@ if test "$PHP_RATELIMIT" != "no"; then
   if test "$CARGO" = "no"; then
     AC_MSG_ERROR([cargo is missing: install Rust 1.88 or later, or use a PHP that a release has an archive for])
   fi
+  dnl ext-php-rs looks for a file of this name.
+  PHP_CONFIG=`command -v "$PHP_CONFIG"`
   CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-`pwd`/target}
   PHP_MODULES="$PHP_MODULES \$(phplibdir)/ratelimit.so"
   PHP_SUBST([CARGO])

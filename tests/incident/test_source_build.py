@@ -13,7 +13,7 @@ from needs import ROOT
 
 # In place of cargo: it prints what it was asked, and leaves a file where cargo would.
 CARGO = """#!/bin/sh
-echo "asked: PHP=$PHP cargo $*"
+echo "asked: PHP=$PHP PHP_CONFIG=$PHP_CONFIG cargo $*"
 while [ $# -gt 0 ]; do
   [ "$1" != --target-dir ] || { mkdir -p "$2/release" && echo built >"$2/release/libratelimit.so"; }
   shift
@@ -50,7 +50,10 @@ def test_make_builds_and_installs_what_cargo_made(source: Path, tmp_path: Path) 
     assert run(source, "./configure", path=path).returncode == 0
     made = run(source, "make", "install", f"INSTALL_ROOT={tmp_path}/out", path=path)
     assert made.returncode == 0, made.stdout
-    assert f"asked: PHP={shutil.which('php8.2')} cargo build --release --locked" in made.stdout
+    asked = (
+        f"asked: PHP={shutil.which('php8.2')} PHP_CONFIG={shutil.which('php-config')} cargo build --release --locked"
+    )
+    assert asked in made.stdout
     (installed,) = (tmp_path / "out").rglob("ratelimit.so")
     assert installed.read_text() == "built\n"
 

@@ -22,6 +22,7 @@ import places
 from dist.run import run
 from dist.targets import (
     BY_NAME,
+    CACHE,
     PHP_BUILDS,
     RELEASE,
     ROOT,
@@ -33,6 +34,7 @@ from dist.targets import (
     pie_name,
     program_folder,
     program_name,
+    sdist_name,
     static_target,
     wheel_name,
 )
@@ -95,12 +97,10 @@ def python(target: Target, place_of: Callable[[Path], Place] | None = None) -> C
 
     def check(folder: Path) -> int:
         wheel = str(RELEASE / wheel_name(target))
-        lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
-        tools = [line for line in lines if line.partition("==")[0] in OF_PYTEST]
         pip = ["--quiet", "--disable-pip-version-check", "--no-deps"]
         if place_of is None:
             run([sys.executable, "-m", "venv", str(folder / "venv")])
-            run([str(folder / "venv/bin/pip"), "install", *pip, wheel, *tools])
+            run([str(folder / "venv/bin/pip"), "install", *pip, wheel, *_pytest()])
             place = Place(folder, [str(folder / "venv/bin/python")])
             version = Place(folder).run([str(folder / "venv/bin/quotalock"), "--version"])
             if version.strip() != f"quotalock {VERSION}":
@@ -108,7 +108,7 @@ def python(target: Target, place_of: Callable[[Path], Place] | None = None) -> C
         else:
             site = folder / "site"
             pip += ["--only-binary=:all:", "--target", str(site), "--python-version=3.11"]
-            run([str(ROOT / ".venv/bin/pip"), "install", *pip, f"--platform={target.wheel}", wheel, *tools])
+            run([str(ROOT / ".venv/bin/pip"), "install", *pip, f"--platform={target.wheel}", wheel, *_pytest()])
             place = place_of(folder)
             place.words[1:1] = ["-E", f"PYTHONPATH={site}"]
         _copy_tests("python", folder)
@@ -118,6 +118,26 @@ def python(target: Target, place_of: Callable[[Path], Place] | None = None) -> C
         return _executed(folder)
 
     return check
+
+
+def source_distribution(folder: Path) -> int:
+    """Has pip build the source distribution, with cargo and the build backend that pip fetches."""
+    run([sys.executable, "-m", "venv", str(folder / "venv")])
+    pip = [str(folder / "venv/bin/pip"), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    # What it builds is not published: linking it as a whole would take most of the time.
+    quick = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_TARGET_DIR": str(CACHE / "build/sdist")}
+    run([*pip, str(RELEASE / sdist_name())], environment=quick)
+    run([*pip, *_pytest()])
+    place = Place(folder, [str(folder / "venv/bin/python")])
+    _copy_tests("python", folder)
+    place.run(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/python/test_vectors.py"])
+    return _executed(folder)
+
+
+def _pytest() -> list[str]:
+    """pytest and what it needs, in the versions of the checkout."""
+    lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
+    return [line for line in lines if line.partition("==")[0] in OF_PYTEST]
 
 
 def node(target: Target) -> Callable[[Path], int]:
@@ -277,6 +297,7 @@ def _urls() -> list[str]:
 X64, MUSL, ARM, ARM_MUSL = (BY_NAME[f"linux-{name}"] for name in ("x64-gnu", "x64-musl", "arm64-gnu", "arm64-musl"))
 ROWS = [
     Row("python", wheel_name(X64), "Python 3.11, venv", python(X64)),
+    Row("sdist", sdist_name(), "Python 3.11, venv, built by pip", source_distribution),
     Row("node", npm_name(X64.npm_package), "Node 20, npm; CJS, ESM, TypeScript", node(X64)),
     Row("php", pie_name(*PHP_BUILDS[0]), "PHP 8.2, one line of settings", php_archive),
     Row("debian", deb_name("php8.2-ratelimit", X64), "Debian 12 by dpkg, PHP 8.2 and the program", debian_packages),

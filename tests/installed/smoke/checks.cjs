@@ -11,7 +11,7 @@ const { spawnSync } = require('node:child_process')
  */
 async function checks({ Client }, url) {
   const prefix = `smoke${process.pid}`
-  const client = new Client(url, { prefix })
+  const client = new Client(url, { prefix, timeoutMs: 10_000 })
 
   const lock = await client.lock('report', { ttlMs: 5000 })
   assert.ok(lock.token)
@@ -40,7 +40,7 @@ async function checks({ Client }, url) {
   // Node has no fork. An emulated one cannot start itself again.
   if (!process.env.QUOTALOCK_EMULATED) {
     const other = `const { Client } = require('quotalock');
-      new Client(${JSON.stringify(url)}, { prefix: '${prefix}' }).limiter('logins', '3/minute').consume('ada').then(() => process.exit(0))`
+      new Client(${JSON.stringify(url)}, { prefix: '${prefix}', timeoutMs: 10000 }).limiter('logins', '3/minute').consume('ada').then(() => process.exit(0))`
     assert.equal(spawnSync(process.execPath, ['-e', other], { stdio: 'inherit' }).status, 0)
     assert.equal((await limiter.peek('ada')).remaining, url.startsWith('memory') ? 2 : 1)
   }

@@ -10,7 +10,7 @@ function must(bool $condition, string $otherwise): void
 }
 
 [, $url] = $argv;
-$client = new Quotalock\Client($url, 'smoke' . getmypid());
+$client = new Quotalock\Client($url, 'smoke' . getmypid(), timeoutMs: 10_000);
 
 $client->lock('report', ttlMs: 5_000)->run(function () use ($client): void {
     must(!$client->lock('report')->acquire(), 'two holders of one lock');

@@ -9,7 +9,7 @@ import quotalock
 
 
 def main(url: str) -> None:
-    client = quotalock.Client(url, prefix=f"smoke{os.getpid()}")
+    client = quotalock.Client(url, prefix=f"smoke{os.getpid()}", timeout=10.0)
 
     with client.lock("report", ttl=5.0) as lock:
         assert lock.token is not None

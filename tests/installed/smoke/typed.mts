@@ -2,7 +2,7 @@
 
 import { Client, type Decision, type Lock } from 'quotalock'
 
-const client = new Client(process.argv[2] as string, { prefix: `smoke-ts-${process.pid}` })
+const client = new Client(process.argv[2] as string, { prefix: `smoke-ts-${process.pid}`, timeoutMs: 10_000 })
 const decision: Decision = await client.limiter('logins', '3/minute').consume('ada')
 const lock: Lock = await client.lock('report', { ttlMs: 5000 })
 // @ts-expect-error a lock has no such option
