@@ -13,6 +13,14 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
+  /** The function that decides what was asked. */
+  decider(): () => void
+  /** The function that makes the calls that were written, as so many numbers, and collects. */
+  flusher(): (numbers: number) => void
+  /** The function that writes answers into the inbox: where they end, 1 if there are more, and the answers. */
+  collector(): () => void
+  /** The function that has JavaScript called to flush, once it has done what it does now. */
+  reminder(): () => void
   /**
    * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
    * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
@@ -30,14 +38,6 @@ export declare class Channel {
   cancel(id: number): void
   /** A value of the answers just collected, which can be taken once. */
   value(place: number): any
-  /** The function that decides what was asked. */
-  decider(): () => void
-  /** The function that makes the calls that were written, as so many numbers, and collects. */
-  flusher(): (numbers: number) => void
-  /** The function that writes answers into the inbox: where they end, 1 if there are more, and the answers. */
-  collector(): () => void
-  /** The function that has JavaScript called to flush, once it has done what it does now. */
-  reminder(): () => void
   /** Describes a consume that is charged once for a request id. */
   consumeOnce(limiter: number, key: Buffer, cost: number, requestId: Buffer): void
   /** Describes a refund that is given back once for a request id. */

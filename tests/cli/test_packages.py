@@ -80,7 +80,7 @@ def test_npx_without_a_program_for_the_platform_says_so(launcher: list[str], tmp
     ended = run(*launcher, "doctor")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert f"no program for {platform()}" in ended.stderr
-    assert "install the package" in ended.stderr
+    assert f"install @quotalock/native-{platform()}" in ended.stderr
 
 
 def test_pip_installs_it(tmp_path: Path) -> None:
