@@ -2,7 +2,7 @@
 //!
 //! Times are milliseconds, by the clock of this machine where they are times of day. What is not known is `null`. Names and keys
 //! come from whoever made them, and are escaped as JSON wants it; the page shows them as text only, control characters as `\u{1b}`.
-//! `make page-types` writes `page/api.d.ts` from what is serialized here.
+//! `make commands` writes `page/api.d.ts` from what is serialized here.
 
 use serde::{Deserialize, Serialize};
 
@@ -424,7 +424,7 @@ mod tests {
     use super::{Done, Page, Problem, Session, State};
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page/api.d.ts");
-    const HEAD: &str = "// Written by `make page-types` from cli/src/serve/api.rs. For the editor and the type checker; \
+    const HEAD: &str = "// Written by `make commands` from cli/src/serve/api.rs. For the editor and the type checker; \
         no browser loads this.\n";
 
     /// Declarations by name.
@@ -466,6 +466,6 @@ mod tests {
             std::fs::write(FILE, &types).unwrap();
         }
         let known = std::fs::read_to_string(FILE).unwrap();
-        assert!(known == types, "{FILE} is older than api.rs: run `make page-types`");
+        assert!(known == types, "{FILE} is older than api.rs: run `make commands`");
     }
 }

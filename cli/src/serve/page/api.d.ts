@@ -1,4 +1,4 @@
-// Written by `make page-types` from cli/src/serve/api.rs. For the editor and the type checker; no browser loads this.
+// Written by `make commands` from cli/src/serve/api.rs. For the editor and the type checker; no browser loads this.
 
 /** A cache, by its name. */
 type CacheRow = {
