@@ -169,8 +169,9 @@ class Copy:
         there, own = ROOT / "target/frameworks", "tests/frameworks"
         match suite:
             case "rust" | "lua54":
-                of = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests", *in_cargo(tests)]
-                return " ".join([*of, "--no-run"]), [*(LUA54 if suite == "lua54" else SERVERS), *of], "cargo"
+                of = ["cargo", "test", "--quiet", "-p", "quotalock", "-p", "quotalock-tests"]
+                build, run = [*of, "--no-run", *in_cargo(tests)], [*of, *in_cargo(tests)]
+                return " ".join(build), [*(LUA54 if suite == "lua54" else SERVERS), *run], "cargo"
             case "history":
                 build = "cargo build --quiet -p quotalock-tests --example worker"
                 return build, [*PYTEST, "tests/faults/test_lock_history.py"], "python"
