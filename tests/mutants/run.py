@@ -176,7 +176,11 @@ class Copy:
                 build = "cargo build --quiet -p quotalock-tests --example worker"
                 return build, [*PYTEST, "tests/faults/test_lock_history.py"], "python"
             case "attack":
-                return BUILD_PYTHON, [*SERVERS, PYTEST[0], "tests/attack/run.py", "--seconds", "60"], "python"
+                return (
+                    BUILD_PYTHON,
+                    [*SERVERS, PYTEST[0], "tests/attack/run.py", "--seconds", "60", "--most", "700"],
+                    "python",
+                )
             case "python":
                 return BUILD_PYTHON, [*SERVERS, *PYTEST, *(f"tests/python/{test}.py" for test in tests)], "python"
             case "cli":
