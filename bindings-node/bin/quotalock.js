@@ -15,12 +15,12 @@ const PASSED_ON = /** @type {const} */ (['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR
 const NO_PROGRAM = 2
 
 function program() {
-  const beside = join(__dirname, `quotalock-${platform()}`)
-  if (existsSync(beside)) return beside
+  const own = join(__dirname, `quotalock-${platform()}`)
+  if (existsSync(own)) return own
   try {
     return join(dirname(require.resolve(`${nativePackage()}/package.json`)), 'quotalock')
   } catch {
-    return beside
+    return own
   }
 }
 

@@ -88,20 +88,34 @@ def test_no_count_is_lost(upgraded: Server, newer: dict[str, list[str]], order: 
     assert report.admitted > 1_000
 
 
+def granted(load: Load, name: str, times: int = 1) -> None:
+    """Returns when a worker has been granted so many locks."""
+
+    def grants() -> int:
+        made = (record for record in load.history() if record["proc"] == name and record["op"] == "acquire")
+        return sum(record["outcome"] == "ok" for record in made)
+
+    give_up = time.monotonic() + 60
+    while grants() < times:
+        assert time.monotonic() < give_up, f"{name} was granted {grants()} locks"
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("order", ORDERS, ids=["in order", "in reverse"])
 def test_no_lock_is_granted_twice(upgraded: Server, newer: dict[str, list[str]], order: Sequence[str]) -> None:
     both = {**COMMANDS, **newer}
     lanes = {**LANES, **{f"next-{language}": LANES[language] for language in LANGUAGES}}
     with Load(LOCKS, lanes=lanes, commands=both, timeout_ms=5_000) as load:
         names = {language: load.start(language, upgraded.url) for language in order}
-        load.wait_until_busy()
-        time.sleep(1)
+        newcomers: list[str] = []
+        for name in names.values():
+            granted(load, name)
         for language in order:
-            load.start(f"next-{language}", upgraded.url)
-            load.wait_until_busy()
-            time.sleep(0.7)
+            newcomers.append(load.start(f"next-{language}", upgraded.url))
+            granted(load, newcomers[-1])
             load.kill_one(names[language])
-        time.sleep(2)
+        for name in newcomers:
+            granted(load, name, times=3)
         load.kill()
         history = load.history()
         refused = [record for record in history if record["outcome"] == "newer_version"]

@@ -43,8 +43,10 @@ pub(super) static RESTOCK: NamedScript = script(
     "stock-restock",
     &[CHECK_FORMAT, FORM, RECALL, REMEMBER, LOAD, SAVE, PRIZES, RELEASE, include_str!("restock.lua"), RETURN],
 );
-pub(super) static TAKE: NamedScript =
-    script("stock-take", &[include_str!("quick.lua"), CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
+pub(super) static TAKE: NamedScript = script(
+    "stock-take",
+    &[include_str!("take_simple.lua"), CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN],
+);
 pub(super) static TAKE_ALL: NamedScript =
     script("stock-take-all", &[CHECK_FORMAT, FORM, LOAD, SAVE, PRIZES, RELEASE, TAKING, RETURN]);
 pub(super) static TAKE_ONCE: NamedScript = script(

@@ -10,7 +10,7 @@ if #KEYS == 4 then
     local mark, _, ends, retention, _, _, available, held, sold, entries, seen, offset, due, kept, buyers =
       struct.unpack('<c4I8I8I8I8I8I8I8I8I8I8i8I8I8I8', value)
     local n, time = struct.unpack('<I8', member, 17), now + offset
-    local latest = ends > 0 and ends > now and ends + offset or time
+    local latest = ends > now and ends + offset or time
     -- Each 64th entry of the ledger trims it.
     if (mark == 'QS\1\0' or mark == 'QS\1\2') and time >= seen and due > time and held >= n and entries % 64 < 63
       and kept >= latest + retention / 2 then

@@ -1,4 +1,4 @@
-//! Holding units, of one stock or of several: twin of `{quick,take,members}.lua`.
+//! Holding units, of one stock or of several: twin of `{take_simple,take,members}.lua`.
 
 use std::sync::Arc;
 
