@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from guides import patient_example
 from needs import EXTENSION, ROOT
 
 PHP = ["php", "-d", f"extension={EXTENSION}"]
@@ -186,7 +187,7 @@ def run(example: str, url: str) -> str:
     # Each language runs all of its examples in the same way.
     program = next(EXAMPLES[name] for name in EXAMPLES if name.split("/")[0] == example.split("/")[0])
     done = subprocess.run(
-        [*program, str(ROOT / "examples" / example)],
+        [*program, str(patient_example(example))],
         env=os.environ | {"QUOTALOCK_URL": url},
         capture_output=True,
         text=True,

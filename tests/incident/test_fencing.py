@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from guides import patient_example
 from needs import EXTENSION, ROOT
 from postgres import Postgres
 
@@ -51,7 +52,7 @@ def test_the_guide_shows_the_same_guard(example: str) -> None:
 
 def run(example: str, url: str, database: str) -> str:
     done = subprocess.run(
-        [*EXAMPLES[example], str(ROOT / "examples" / example)],
+        [*EXAMPLES[example], str(patient_example(example))],
         env=os.environ | {"QUOTALOCK_URL": url, "DATABASE": database},
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 import quotalock
+from guides import patient_example
 from needs import ROOT
 from postgres import Postgres
 
@@ -98,7 +99,7 @@ def count(shop: ledger.Shop) -> int:
 
 def run(url: str, database: str) -> str:
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples/python/ledger.py")],
+        [sys.executable, str(patient_example("python/ledger.py"))],
         env=os.environ | {"QUOTALOCK_URL": url, "DATABASE": database},
         capture_output=True,
         text=True,
