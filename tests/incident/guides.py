@@ -355,7 +355,7 @@ def printed(guide: str, number: int, language: str) -> str:
 
 
 def patient_example(example: str) -> Path:
-    """A copy of an example whose clients have a longer timeout. It finds what is installed next to the repository's own."""
+    """A copy of an example whose clients have a longer timeout; it finds what is installed next to the repository."""
     language, copy = example.split("/")[0], ROOT / "target/examples" / example
     copy.parent.mkdir(parents=True, exist_ok=True)
     text = (ROOT / "examples" / example).read_text()

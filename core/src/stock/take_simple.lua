@@ -36,7 +36,7 @@ do
         return entry
       end
       redis.call('HSET', KEYS[1], '', struct.pack('<c44c48I8I8I8', value, numbers, due, kept, buyers), buyer, count)
-      return {1, now, 0, 0, available, till - offset, 0}
+      return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, available, till - offset, 0)
     end
   end
 end

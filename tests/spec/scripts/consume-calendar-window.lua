@@ -10,6 +10,31 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local value
+value = redis.call('GETRANGE', KEYS[1], '0', '1023')
+if #value == 35 and string.sub(value, 1, 19) == ARGV[4] then
+ local cost = ARGV[3] + 0.0
+ local look = cost <= 0
+ if look then cost = -cost end
+ do -- rule 1
+  local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
+  local count_1, last_1 = struct.unpack('<I8I8', value, 19 + 1)
+  local gone = now % period_1
+  if count_1 > 0 and last_1 <= now and last_1 >= now - gone and count_1 + last_1 < 2^53 then
+   local left, reset = limit_1 - count_1, period_1 - gone
+   if cost <= left then
+    if not look then
+     left = left - cost
+     redis.call('SET', KEYS[1], ARGV[4] .. struct.pack('<I8I8', count_1 + cost, now), 'KEEPTTL')
+    end
+    return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, 0, left, reset)
+   elseif cost <= limit_1 then
+    if left < 0 then left = 0 end
+    return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, reset, left, reset)
+   end
+  end
+ end
+end
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
 local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
@@ -18,8 +43,6 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
 local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
-local value
-value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
 if value == '' then value = nil end
 if value then
  local fits = #value == 35 and string.sub(value, 1, 19) == heading
@@ -339,11 +362,10 @@ if write then
     redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
    end
   else
-   redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
+   redis.call('SET', KEYS[1], head .. tail, 'PX', string.format('%d', ttl))
   end
  elseif value then
   redis.call('DEL', KEYS[1])
  end
 end
-local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
-return reply
+return struct.pack('<i8i8i8i8i8i8i8', 1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1)

@@ -12,7 +12,6 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
 end
 local at = 3
 local function decide(key)
- local HOLD = '<c16I8I8I8I8BI4'
  local name_sizes, word_names = {15, 15, 15, 22, 15}, {{'count', 'stop', 'last'}, {'count', 'last'}, {'last', 'current', 'previous'}, {'tat', 'part', 'last'}, {'first', 'used', 'time', 'total'}}
  local fresh_words = {{'count'}, {'count'}, {'current', 'previous'}, {'tat'}, {'used'}}
  local is_bucket, is_log = {[4] = true}, {[5] = true}
@@ -39,6 +38,14 @@ local function decide(key)
   end
   return true
  end
+ local value
+ if with_log then
+  value = redis.call('GETRANGE', key, '0', usual_size - 1)
+ end
+ if not with_log then
+  value = redis.call('GETRANGE', key, '0', '1023')
+ end
+ local HOLD = '<c16I8I8I8I8BI4'
  local LOG = '<BI8I8I8I8I8'
  local next, sum, last, room, base, logged, added = 0, 0, 0, 0, 0, false, 0
  local function entry(number)
@@ -51,10 +58,10 @@ local function decide(key)
  local function beyond(low, gone, edge, most)
   local high, step, time, total = next, 1, 0, 0
   local function before(number)
-   local stamp, value = entry(number)
+   local stamp, charged = entry(number)
    local is
-   if edge then is = stamp <= edge else is = (sum - value) % 2^40 > most end
-   if is then low, gone = number, value else high, time, total = number, stamp, value end
+   if edge then is = stamp <= edge else is = (sum - charged) % 2^40 > most end
+   if is then low, gone = number, charged else high, time, total = number, stamp, charged end
    return is
   end
   while low + step < high and before(low + step) do step = step * 2 end
@@ -96,13 +103,6 @@ local function decide(key)
  local foreign, dirty, block_length, block_until = false, false, 0, 0
  local holds, hold_size, earliest, latest, newest, marks = '', usual_holds, 0, 0, 0, 0
  local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
- local value
- if with_log then
-  value = redis.call('GETRANGE', key, '0', usual_size - 1)
- end
- if not with_log then
-  value = redis.call('GETRANGE', key, '0', 1024 - 1)
- end
  if value == '' then value = nil end
  if value then
   local fits = #value == usual_size and string.sub(value, 1, #heading) == heading
@@ -132,7 +132,7 @@ local function decide(key)
    local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
    local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
    if with_log then
-    value = redis.call('GETRANGE', key, '0', 1024 - 1)
+    value = redis.call('GETRANGE', key, '0', '1023')
     next, sum, last, room, base = 0, 0, 0, 0, 0
    end
    local total = string.byte(value, 4) or 0
@@ -919,7 +919,7 @@ local function decide(key)
       redis.call('SET', key, head .. tail, 'PX', ttl)
      end
     else
-     redis.call('SET', key, head .. tail, 'PX', ttl)
+     redis.call('SET', key, head .. tail, 'PX', string.format('%d', ttl))
     end
  end
   elseif value then

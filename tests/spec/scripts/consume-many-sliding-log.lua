@@ -11,6 +11,42 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local function decide(key)
+ local value
+ value = redis.call('GETRANGE', key, '0', '91')
+ if #value == 92 and string.sub(value, 1, 19) == ARGV[4] then
+  local cost = ARGV[3] + 0.0
+  local look = cost <= 0
+  if look then cost = -cost end
+  do -- rule 1
+   local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
+   local first_1, used_1, time_1, total_1 = struct.unpack('<I8I8I8I8', value, 19 + 1)
+   local id, next, sum, last, room, stop, base = struct.unpack('<BI8I8I8I8I8', value, 52)
+   base = base - 1
+   if id == 250 and stop == base + 12 * room and next < 2^53 and sum < 2^40 and last < now and first_1 < next
+    and next - first_1 <= room and used_1 > 0 and used_1 <= 2^39 and time_1 > now - period_1 and time_1 <= last
+    and total_1 < 2^40 and first_1 + used_1 + time_1 + total_1 < 2^53 and cost <= limit_1 then
+    local left, live, wait, reset = limit_1 - used_1, next - first_1 + 1, 0, last + period_1 - now
+    if cost > left then
+     wait = (sum - total_1) % 2^40 <= limit_1 - cost and time_1 + period_1 - now
+    elseif not look then
+     if live <= room and room <= 16 + live + live / 2 then
+      local entry = base + 12 * (next % room)
+      left, reset, sum = left - cost, period_1, (sum + cost) % 2^40
+      redis.call('SETRANGE', key, string.format('%d', entry), struct.pack('<I7I5', now, sum))
+      local ttl = period_1 / 1000 + 1
+      if virtual and ttl < 3600000 then ttl = 3600000 end
+      redis.call('PEXPIRE', key, string.format('%d', ttl))
+      redis.call('SETRANGE', key, '0', ARGV[4] .. struct.pack('<I8I8I8I8', first_1, used_1 + cost, time_1, total_1)
+       .. struct.pack('<BI8I8I8I8I8', 250, next + 1, sum, now, room, stop))
+     else
+      wait = nil
+     end
+    end
+    if left < 0 then left = 0 end
+    if wait then return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset) end
+   end
+  end
+ end
  local HOLD = '<c16I8I8I8I8BI4'
  local heading = ARGV[4]
  local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
@@ -28,10 +64,10 @@ local function decide(key)
  local function beyond(low, gone, edge, most)
   local high, step, time, total = next, 1, 0, 0
   local function before(number)
-   local stamp, value = entry(number)
+   local stamp, charged = entry(number)
    local is
-   if edge then is = stamp <= edge else is = (sum - value) % 2^40 > most end
-   if is then low, gone = number, value else high, time, total = number, stamp, value end
+   if edge then is = stamp <= edge else is = (sum - charged) % 2^40 > most end
+   if is then low, gone = number, charged else high, time, total = number, stamp, charged end
    return is
   end
   while low + step < high and before(low + step) do step = step * 2 end
@@ -41,8 +77,6 @@ local function decide(key)
  local foreign, dirty, block_length, block_until = false, false, 0, 0
  local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
  local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
- local value
- value = redis.call('GETRANGE', key, '0', 91)
  if value == '' then value = nil end
  if value then
   local fits = #value == 92 and string.sub(value, 1, 19) == heading
@@ -61,7 +95,7 @@ local function decide(key)
    local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
    local is_bucket, is_log = {[4] = true}, {[5] = true}
    local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
-   value = redis.call('GETRANGE', key, '0', 1024 - 1)
+   value = redis.call('GETRANGE', key, '0', '1023')
    next, sum, last, room, base = 0, 0, 0, 0, 0
    local total = string.byte(value, 4) or 0
    foreign = string.sub(value, 1, 3) ~= 'QL\2'
@@ -545,8 +579,7 @@ local function decide(key)
    redis.call('DEL', key)
   end
  end
- local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
- return reply
+ return struct.pack('<i8i8i8i8i8i8i8', 1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1)
 end
 local replies = {}
 for n = 1, #KEYS do

@@ -11,6 +11,40 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local function decide(key)
+ local value
+ value = redis.call('GETRANGE', key, '0', '1023')
+ if #value == 43 and string.sub(value, 1, 19) == ARGV[4] then
+  local cost = ARGV[3] + 0.0
+  local look = cost <= 0
+  if look then cost = -cost end
+  do -- rule 1
+   local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
+   local last_1, current_1, previous_1 = struct.unpack('<I8I8I8', value, 19 + 1)
+   local gone = now % period_1
+   local faded, space = previous_1 * gone, limit_1 - current_1
+   if current_1 > 0 and space >= 0 and previous_1 <= limit_1 and last_1 <= now and last_1 >= now - gone and cost <= limit_1
+    and faded < 2^53 and last_1 + current_1 + previous_1 < 2^53 then
+    local reset, wait = 2 * period_1 - gone, 0
+    local left = space - previous_1 + (faded - faded % period_1) / period_1
+    if cost <= left then
+     if not look then
+      left = left - cost
+      redis.call('SET', key, ARGV[4] .. struct.pack('<I8I8I8', now, current_1 + cost, previous_1), 'KEEPTTL')
+     end
+    elseif cost > space then
+     local fits = limit_1 - cost
+     if fits > current_1 then fits = current_1 end
+     local weight = fits * period_1
+     wait = weight < 2^53 and reset - (weight - weight % current_1) / current_1
+    else
+     local weight = (space - cost) * period_1
+     wait = weight < 2^53 and period_1 - gone - (weight - weight % previous_1) / previous_1
+    end
+    if left < 0 then left = 0 end
+    if wait then return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset) end
+   end
+  end
+ end
  local HOLD = '<c16I8I8I8I8BI4'
  local heading = ARGV[4]
  local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
@@ -40,8 +74,6 @@ local function decide(key)
  local foreign, dirty, block_length, block_until = false, false, 0, 0
  local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
  local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
- local value
- value = redis.call('GETRANGE', key, '0', 1024 - 1)
  if value == '' then value = nil end
  if value then
   local fits = #value == 43 and string.sub(value, 1, 19) == heading
@@ -403,14 +435,13 @@ local function decide(key)
      redis.call('SET', key, head .. tail, 'PX', ttl)
     end
    else
-    redis.call('SET', key, head .. tail, 'PX', ttl)
+    redis.call('SET', key, head .. tail, 'PX', string.format('%d', ttl))
    end
   elseif value then
    redis.call('DEL', key)
   end
  end
- local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
- return reply
+ return struct.pack('<i8i8i8i8i8i8i8', 1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1)
 end
 local replies = {}
 for n = 1, #KEYS do

@@ -11,6 +11,46 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 local function decide(key)
+ local value
+ value = redis.call('GETRANGE', key, '0', '1023')
+ if #value == 50 and string.sub(value, 1, 26) == ARGV[4] then
+  local cost = ARGV[3] + 0.0
+  local look = cost <= 0
+  if look then cost = -cost end
+  do -- rule 1
+   local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
+   local tat_1, part_1, last_1 = struct.unpack('<I8I8I8', value, 26 + 1)
+   local used = tat_1 - now
+   if used > 0 and last_1 <= now and part_1 < limit_1 and cost <= capacity_1 and tat_1 + part_1 + last_1 < 2^53 then
+    local full, full_part, taken, part = capacity_1 * period_1, 0, cost * period_1, part_1
+    if limit_1 > 1 then
+     local step_part = period_1 % limit_1
+     local step, rest = (period_1 - step_part) / limit_1, capacity_1 * step_part
+     full_part = rest % limit_1
+     full = capacity_1 * step + (rest - full_part) / limit_1
+     part = part_1 + cost * step_part
+     rest = part % limit_1
+     taken, part = cost * step + (part - rest) / limit_1, rest
+    end
+    local ahead, wait, charged = tat_1 - last_1, 0, not look
+    if used + taken > full or used + taken == full and part > full_part then
+     wait, charged = used + taken - full + (part > full_part and 1 or 0), false
+    end
+    if charged then used = used + taken else part = part_1 end
+    local missing = used * limit_1 + part
+    if (ahead < full or ahead == full and part_1 <= full_part) and missing < 2^53 then
+     local reset, rest = part > 0 and used + 1 or used, missing % period_1
+     if charged then
+      local ttl = math.ceil(reset / 1000) + 1
+      if virtual and ttl < 3600000 then ttl = 3600000 end
+      redis.call('SET', key, ARGV[4] .. struct.pack('<I8I8I8', now + used, part, now), 'PX', string.format('%d', ttl))
+     end
+     local left = capacity_1 - (missing - rest) / period_1 - (rest > 0 and 1 or 0)
+     return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
+    end
+   end
+  end
+ end
  local HOLD = '<c16I8I8I8I8BI4'
  local heading = ARGV[4]
  local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
@@ -26,8 +66,6 @@ local function decide(key)
  local foreign, dirty, block_length, block_until = false, false, 0, 0
  local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
  local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
- local value
- value = redis.call('GETRANGE', key, '0', 1024 - 1)
  if value == '' then value = nil end
  if value then
   local fits = #value == 50 and string.sub(value, 1, 26) == heading
@@ -423,14 +461,13 @@ local function decide(key)
      redis.call('SET', key, head .. tail, 'PX', ttl)
     end
    else
-    redis.call('SET', key, head .. tail, 'PX', ttl)
+    redis.call('SET', key, head .. tail, 'PX', string.format('%d', ttl))
    end
   elseif value then
    redis.call('DEL', key)
   end
  end
- local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1}
- return reply
+ return struct.pack('<i8i8i8i8i8i8i8', 1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1)
 end
 local replies = {}
 for n = 1, #KEYS do

@@ -62,6 +62,8 @@ local whose, denies = nil, false
  end
 end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
+local value
+value = redis.call('GETRANGE', KEYS[1], '0', '1023')
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
 local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
@@ -91,8 +93,6 @@ end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 53, 0, 0, 0, 0
 local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
-local value
-value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
 if value == '' then value = nil end
 if value then
  local fits = #value == 43 and string.sub(value, 1, 19) == heading

@@ -10,37 +10,74 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
-if #KEYS == 1 and ARGV[12] == '' then
-  local string, key = string, KEYS[1]
-  local value = redis.call('GET', key)
-  local size, last = 17, 0
+do
+local simple, value, size, last = #KEYS == 1, nil, 17, 0
+local count, held, earliest, latest, first, own, behind_own = 0, 0, 2^53, 0, 0, nil, nil
+if simple then
+  value = redis.call('GET', KEYS[1])
   if value then
-    size, last = 0, 2^53
-    if #value >= 17 then
-      local q, k, one, before, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
-      if q == 81 and k == 75 and one == 1 and tombstones + waiters == 0 then size, last = #value, before end
+    local string, id, at = string, ARGV[3], 17 + 1
+    size = #value
+    if size >= 17 then
+      local q, k, one, tombstones, waiters
+      q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
+      simple = q == 81 and k == 75 and one == 1 and tombstones + waiters == 0 and last < 2^53
+    else
+      simple = false
     end
-  end
-  if last < 2^53 and size == 17 then
-    local ttl, floor, weight, token, who = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[7] + 0.0, ARGV[14] + 0.0, ARGV[11]
-    if weight <= ARGV[6] + 0.0 then
-      if token == 0 then
-        token = now
-        if token <= floor then token = floor + 1 end
-        if token <= last then token = last + 1 end
+    while simple and at <= size do
+      if at + 54 > size + 1 then simple = false break end
+      local deadline, ttl, token, since, weight, who = struct.unpack('<I8I8I8I8I4I2', value, at + 16)
+      local behind = at + 54 + who
+      simple = behind <= size + 1 and deadline > now and deadline <= now + ttl and since <= now and deadline < 2^53
+        and ttl < 2^53 and token < 2^53
+      if count == 0 then first = who end
+      count, held = count + 1, held + weight
+      if deadline < earliest then earliest = deadline end
+      if string.sub(value, at, at + 15) == id then
+        if own then simple = false end
+        own, behind_own = at, behind
+      elseif deadline > latest then
+        latest = deadline
       end
-      if token > last then last = token end
-      redis.call('SET', key, struct.pack('<c3I8I4I2c16I8I8I8I8I4I2', 'QK\1', last, 0, 0, ARGV[3],
-        now + ttl, ttl, token, now, weight, #who) .. who, 'PX', ARGV[15])
-      return {1, now, 0, 1, 0, token}
-    end
-  elseif last < 2^53 and size >= 17 + 54 and ARGV[8] == '0' and string.sub(value, 18, 33) ~= ARGV[3] then
-    local deadline, ttl, token, since, held, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
-    if size == 17 + 54 + who and deadline > now and deadline < 2^53 and deadline <= now + ttl and since <= now
-      and ttl < 2^53 and token < 2^53 and held + ARGV[7] > ARGV[6] + 0.0 then
-      return {1, now, 0, 0, 0, deadline - now, 0, string.sub(value, 17 + 54 + 1)}
+      at = behind
     end
   end
+end
+if simple and ARGV[12] == '' then
+  local ttl, floor, weight, token = ARGV[4] + 0.0, ARGV[5] + 0.0, ARGV[7] + 0.0, ARGV[14] + 0.0
+  local full = count >= 1024 or held + weight > ARGV[6] + 0.0
+  local recorded = own and struct.unpack('<I8', value, own + 32) or 0
+  if recorded > floor then
+    token = recorded
+  elseif token == 0 then
+    token = now
+    if token <= floor then token = floor + 1 end
+    if token <= last then token = last + 1 end
+  end
+  if own or not full then
+    local holders, kept = nil, ARGV[15]
+    if token > last then last = token end
+    if own then
+      local till, length = struct.unpack('<I8I8', value, own + 16)
+      if till < now + ttl then till = now + ttl end
+      if length < ttl then length = ttl end
+      if till > now + ttl and till > latest then latest = till end
+      holders = string.sub(value, 17 + 1, own + 15) .. struct.pack('<I8I8I8', till, length, token)
+        .. string.sub(value, own + 40)
+    else
+      local who = ARGV[11]
+      holders = struct.pack('<c16I8I8I8I8I4I2', ARGV[3], now + ttl, ttl, token, now, weight, #who) .. who
+      if count > 0 then holders = string.sub(value, 17 + 1) .. holders end
+    end
+    if latest > now + ttl then kept = string.format('%d', 86400000 + math.ceil((latest - now) / 1000)) end
+    redis.call('SET', KEYS[1], struct.pack('<c3I8I4I2', 'QK\1', last, 0, 0) .. holders, 'PX', kept)
+    return struct.pack('<i8i8i8i8i8i8', 1, now, 0, 1, 0, token)
+  elseif count > 0 and ARGV[8] == '0' then
+    return {struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, 0, earliest - now, 0),
+      string.sub(value, 17 + 54 + 1, 17 + 54 + first)}
+  end
+end
 end
 local function check_format(bytes)
   local number, rest = string.byte(bytes, 7, 8)

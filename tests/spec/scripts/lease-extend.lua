@@ -10,24 +10,51 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
-local own, own_until, own_length
-if #KEYS == 1 then
-  local string, value = string, redis.call('GET', KEYS[1])
-  if value and #value >= 17 + 54 and string.sub(value, 18, 33) == ARGV[3] then
-    local q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
-    local till, ttl, token, since, _, who = struct.unpack('<I8I8I8I8I4I2', value, 34)
-    if q == 81 and k == 75 and one == 1 and last < 2^53 and tombstones + waiters == 0 and #value == 17 + 54 + who
-      and till > now and till <= now + ttl and till < 2^53 and ttl < 2^53 and token < 2^53 and since <= now then
-      own, own_until, own_length = value, till, ttl
+do
+local simple, value, size, last = #KEYS == 1, nil, 17, 0
+local count, held, earliest, latest, first, own, behind_own = 0, 0, 2^53, 0, 0, nil, nil
+if simple then
+  value = redis.call('GET', KEYS[1])
+  if value then
+    local string, id, at = string, ARGV[3], 17 + 1
+    size = #value
+    if size >= 17 then
+      local q, k, one, tombstones, waiters
+      q, k, one, last, tombstones, waiters = struct.unpack('<BBBI8I4I2', value)
+      simple = q == 81 and k == 75 and one == 1 and tombstones + waiters == 0 and last < 2^53
+    else
+      simple = false
+    end
+    while simple and at <= size do
+      if at + 54 > size + 1 then simple = false break end
+      local deadline, ttl, token, since, weight, who = struct.unpack('<I8I8I8I8I4I2', value, at + 16)
+      local behind = at + 54 + who
+      simple = behind <= size + 1 and deadline > now and deadline <= now + ttl and since <= now and deadline < 2^53
+        and ttl < 2^53 and token < 2^53
+      if count == 0 then first = who end
+      count, held = count + 1, held + weight
+      if deadline < earliest then earliest = deadline end
+      if string.sub(value, at, at + 15) == id then
+        if own then simple = false end
+        own, behind_own = at, behind
+      elseif deadline > latest then
+        latest = deadline
+      end
+      at = behind
     end
   end
 end
-if own and own_until <= now + ARGV[4] then
-  local string, ttl, length = string, ARGV[4] + 0.0, own_length
-  if length < ttl then length = ttl end
-  local done = redis.pcall('SET', KEYS[1], string.sub(own, 1, 33) .. struct.pack('<I8I8', now + ttl, length)
-    .. string.sub(own, 50), 'PX', ARGV[5])
-  if not done.err then return {1, now, 1} end
+if simple and own then
+  local ttl, till, length = ARGV[4] + 0.0, struct.unpack('<I8I8', value, own + 16)
+  if till <= now + ttl then
+    local kept = ARGV[5]
+    if length < ttl then length = ttl end
+    if latest > now + ttl then kept = string.format('%d', 86400000 + math.ceil((latest - now) / 1000)) end
+    local done = redis.pcall('SET', KEYS[1], string.sub(value, 1, own + 15) .. struct.pack('<I8I8', now + ttl, length)
+      .. string.sub(value, own + 32), 'PX', kept)
+    if not done.err then return struct.pack('<i8i8i8', 1, now, 1) end
+  end
+end
 end
 local function check_format(bytes)
   local number, rest = string.byte(bytes, 7, 8)

@@ -10,6 +10,8 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local value
+value = redis.call('GETRANGE', KEYS[1], '0', '246')
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
 local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
@@ -39,10 +41,10 @@ end
 local function beyond(low, gone, edge, most)
  local high, step, time, total = next, 1, 0, 0
  local function before(number)
-  local stamp, value = entry(number)
+  local stamp, charged = entry(number)
   local is
-  if edge then is = stamp <= edge else is = (sum - value) % 2^40 > most end
-  if is then low, gone = number, value else high, time, total = number, stamp, value end
+  if edge then is = stamp <= edge else is = (sum - charged) % 2^40 > most end
+  if is then low, gone = number, charged else high, time, total = number, stamp, charged end
   return is
  end
  while low + step < high and before(low + step) do step = step * 2 end
@@ -80,8 +82,6 @@ end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
 local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
-local value
-value = redis.call('GETRANGE', KEYS[1], '0', 246)
 if value == '' then value = nil end
 if value then
  local fits = #value == 247 and string.sub(value, 1, 86) == heading
@@ -104,7 +104,7 @@ if value then
   local counts, sizes = {3, 2, 3, 3, 4}, {15, 15, 15, 22, 15}
   local is_bucket, is_log = {[4] = true}, {[5] = true}
   local records, sources, layout, position, stage, log, buckets = {}, {}, {}, 5, 0, nil, 0
-  value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
+  value = redis.call('GETRANGE', KEYS[1], '0', '1023')
   next, sum, last, room, base = 0, 0, 0, 0, 0
   local total = string.byte(value, 4) or 0
   foreign = string.sub(value, 1, 3) ~= 'QL\2'
@@ -854,5 +854,4 @@ if write then
   redis.call('DEL', KEYS[1])
  end
 end
-local reply = {1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1, wait_2, left_2, reset_2, wait_3, left_3, reset_3, wait_4, left_4, reset_4, wait_5, left_5, reset_5}
-return reply
+return struct.pack('<i8i8i8i8i8i8i8i8i8i8i8i8i8i8i8i8i8i8i8', 1, now, write and foreign and 1 or 0, blocked, wait_1, left_1, reset_1, wait_2, left_2, reset_2, wait_3, left_3, reset_3, wait_4, left_4, reset_4, wait_5, left_5, reset_5)

@@ -10,6 +10,8 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local value
+value = redis.call('GETRANGE', KEYS[1], '0', '1023')
 local HOLD = '<c16I8I8I8I8BI4'
 local heading = ARGV[4]
 local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
@@ -25,8 +27,6 @@ end
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', 69, 0, 0, 0, 0
 local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
-local value
-value = redis.call('GETRANGE', KEYS[1], '0', 1024 - 1)
 if value == '' then value = nil end
 if value then
  local fits = #value == 50 and string.sub(value, 1, 26) == heading
@@ -440,7 +440,7 @@ if write then
     redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
    end
   else
-   redis.call('SET', KEYS[1], head .. tail, 'PX', ttl)
+   redis.call('SET', KEYS[1], head .. tail, 'PX', string.format('%d', ttl))
   end
  elseif value then
   redis.call('DEL', KEYS[1])

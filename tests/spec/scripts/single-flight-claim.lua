@@ -12,13 +12,13 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
 end
 do
   local form, value = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', ARGV[6]
-  local piece = redis.call('GETRANGE', KEYS[1], 0, 4096 - 1)
+  local piece = redis.call('GETRANGE', KEYS[1], '0', '4095')
   local length = #piece
   if length == 0 and #value < 4096 then
     local kind, ttl, payload = ARGV[5] + 0.0, ARGV[4] + 0.0, string.sub(value, 116 + 1)
     redis.call('SET', KEYS[1], struct.pack(form, 'QC\1', kind, ARGV[3], now, now, now, ttl, 0, 0, 0, 0, 0, 0, 0, #payload)
       .. payload, 'PX', ARGV[7])
-    return {1, now, 1, kind, ttl, 0, payload}
+    return {struct.pack('<i8i8i8i8i8i8', 1, now, 1, kind, ttl, 0), payload}
   end
   if length >= 116 and length < 4096 then
     local mark, kind, owner, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
@@ -27,7 +27,8 @@ do
     if mark == 'QC\1' and kind ~= 0 and kind < 3 and size == length - 116 and made <= now and left > 0
       and deadline <= now and failed <= now and guard <= now + 36000000000 and version < 2^53 and last < 2^53
       and fresh < 2^49 and stale < 2^49 and delta < 2^49 and ttl < 2^49 and pause < 2^49 then
-      return {1, now, deadline == 0 and owner == ARGV[3] and 1 or 0, kind, left, now - made, string.sub(piece, 116 + 1)}
+      local claimed = deadline == 0 and owner == ARGV[3] and 1 or 0
+      return {struct.pack('<i8i8i8i8i8i8', 1, now, claimed, kind, left, now - made), string.sub(piece, 116 + 1)}
     end
   end
 end
@@ -55,7 +56,7 @@ local function read(e, length)
     and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
 end
 local function load(key)
-  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local piece = redis.call('GETRANGE', key, '0', '4095')
   local e, length = blank(key, piece), #piece
   if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)

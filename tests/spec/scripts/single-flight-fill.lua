@@ -34,7 +34,7 @@ local function read(e, length)
     and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
 end
 local function load(key)
-  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local piece = redis.call('GETRANGE', key, '0', '4095')
   local e, length = blank(key, piece), #piece
   if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)

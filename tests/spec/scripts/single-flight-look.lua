@@ -11,7 +11,7 @@ if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
 if #ARGV == 6 then
-  local piece = redis.call('GETRANGE', KEYS[1], 0, 4096 - 1)
+  local piece = redis.call('GETRANGE', KEYS[1], '0', '4095')
   local length = #piece
   if length >= 116 and length < 4096 then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
@@ -21,7 +21,7 @@ if #ARGV == 6 then
       and deadline <= now and failed <= now and guard <= now + 36000000000 and version < 2^53 and last < 2^53
       and fresh < 2^49 and stale < 2^49 and delta < 2^49 and ttl < 2^49 and pause < 2^49
       and (delta < 2^32 and delta or 2^32) * ARGV[6] < 1000 * left then
-      return {1, now, 0, 0, 0, kind, 0, now - made, string.sub(piece, 116 + 1)}
+      return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, 0, 0, 0, kind, 0, now - made), string.sub(piece, 116 + 1)}
     end
   end
 end
@@ -49,7 +49,7 @@ local function read(e, length)
     and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < 2^49 and e.size == length - 116
 end
 local function load(key)
-  local piece = redis.call('GETRANGE', key, 0, 4096 - 1)
+  local piece = redis.call('GETRANGE', key, '0', '4095')
   local e, length = blank(key, piece), #piece
   if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)

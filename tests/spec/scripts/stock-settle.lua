@@ -48,8 +48,8 @@ if #KEYS == 4 then
         local memory = ARGV[4] + 0.0
         local ttl = math.ceil(memory / 1000) + 1
         if virtual and ttl < 3600000 then ttl = 3600000 end
-        redis.call('SET', KEYS[4], 'QD\1' .. struct.pack('<I8', now + memory) .. kind, 'PX', string.format('%.0f', ttl))
-        return {1, now, 1}
+        redis.call('SET', KEYS[4], 'QD\1' .. struct.pack('<I8', now + memory) .. kind, 'PX', string.format('%d', ttl))
+        return struct.pack('<i8i8i8', 1, now, 1)
       end
     end
   end

@@ -66,11 +66,16 @@ fn written(number: u64) -> String {
     }
 }
 
-/// Adds code as a server gets it: without lines of comment, and with numbers for the names of constants.
+/// Adds code as a server gets it: without lines of comment, and with numbers for the names of constants. A name that ends in
+/// `_TEXT` is the number as text: a server takes long to write a number that a command is given.
 pub(crate) fn write_out(text: &mut String, code: &str, constants: &Constants) {
-    let value = |name: &str| constants.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    let number = |name: &str| constants.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    let value = |name: &str| match name.strip_suffix("_TEXT") {
+        Some(name) => number(name).map(|number| format!("'{number}'").into()),
+        None => number(name).map(|number| written(number).into()),
+    };
     for line in code.lines().filter(|line| !line.trim_start().starts_with("--")) {
-        text.push_str(&replace_names(line, |name| value(name).map(|number| written(number).into())));
+        text.push_str(&replace_names(line, value));
         text.push('\n');
     }
 }
@@ -103,10 +108,10 @@ mod tests {
     #[test]
     fn constants_become_numbers() {
         let mut text = String::new();
-        let constants = [("EXACT", EXACT), ("MOST", 1024), ("NONE", 0), ("LONGEST", 3_153_600_000_000_000)];
-        let code = "-- EXACT\nif a < EXACT and b > MOST * NONE then -- MOST\n  --> x\n  c = 'MOST' .. LONGEST\nend\n";
+        let constants = [("EXACT", EXACT), ("MOST", 1024), ("NONE", 0)];
+        let code = "-- EXACT\nif a < EXACT and b > MOST * NONE then -- MOST\n  --> x\n  c = 'MOST' .. MOST_TEXT\nend\n";
         write_out(&mut text, code, &constants);
-        assert_eq!(text, "if a < 2^53 and b > 1024 * 0 then -- MOST\n  c = 'MOST' .. 3153600000000000\nend\n");
+        assert_eq!(text, "if a < 2^53 and b > 1024 * 0 then -- MOST\n  c = 'MOST' .. '1024'\nend\n");
     }
 
     #[test]

@@ -24,6 +24,33 @@ pub enum Reply {
     Array(Vec<Reply>),
 }
 
+impl Reply {
+    /// The fields of a script's reply: a list of them. Numbers that come first may be one text, each of 8 bytes, the least
+    /// significant first: a server makes a text in less time than as many numbers.
+    ///
+    /// # Errors
+    /// The reply itself if it is something else.
+    pub fn into_fields(self) -> Result<Vec<Reply>, Reply> {
+        match self {
+            Reply::Array(mut fields) => {
+                if let Some(numbers) = fields.first().and_then(Reply::numbers) {
+                    fields.splice(..1, numbers);
+                }
+                Ok(fields)
+            }
+            other => other.numbers().ok_or(other),
+        }
+    }
+
+    /// What a text of at least two numbers contains.
+    fn numbers(&self) -> Option<Vec<Reply>> {
+        let Reply::Bytes(text) = self else { return None };
+        let (numbers, rest) = text.as_chunks();
+        let number = |bytes: &[u8; 8]| Reply::Int(i64::from_le_bytes(*bytes));
+        (numbers.len() >= 2 && rest.is_empty()).then(|| numbers.iter().map(number).collect())
+    }
+}
+
 /// Shown of an array at most.
 const SHOWN: usize = 8;
 

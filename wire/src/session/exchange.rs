@@ -268,10 +268,10 @@ impl Exchange {
         let now = Instant::now();
         self.heard = Some(now);
         self.node.iter().for_each(|node| node.breaker.success());
-        let mut fields = match reply {
-            Reply::Array(fields) => fields,
-            Reply::Error(text) => return self.on_refusal(&text),
-            other => {
+        let mut fields = match reply.into_fields() {
+            Ok(fields) => fields,
+            Err(Reply::Error(text)) => return self.on_refusal(&text),
+            Err(other) => {
                 let text = self.session.endpoint.scrubbed(&format!("{other:?}")).into();
                 return self.done(Err(odd_reply(text)));
             }

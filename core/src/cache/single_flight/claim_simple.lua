@@ -3,13 +3,13 @@
 -- Invariant: it answers and writes what would be answered and written below, or does nothing.
 do
   local form, value = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', ARGV[6]
-  local piece = redis.call('GETRANGE', KEYS[1], 0, PIECE - 1)
+  local piece = redis.call('GETRANGE', KEYS[1], '0', PIECE_END_TEXT)
   local length = #piece
   if length == 0 and #value < PIECE then
     local kind, ttl, payload = ARGV[5] + 0.0, ARGV[4] + 0.0, string.sub(value, HEADER + 1)
     redis.call('SET', KEYS[1], struct.pack(form, 'QC\1', kind, ARGV[3], now, now, now, ttl, 0, 0, 0, 0, 0, 0, 0, #payload)
       .. payload, 'PX', ARGV[7])
-    return {1, now, 1, kind, ttl, 0, payload}
+    return {struct.pack('<i8i8i8i8i8i8', 1, now, 1, kind, ttl, 0), payload}
   end
   if length >= HEADER and length < PIECE then
     local mark, kind, owner, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
@@ -18,7 +18,8 @@ do
     if mark == 'QC\1' and kind ~= NOTHING and kind < ERROR and size == length - HEADER and made <= now and left > 0
       and deadline <= now and failed <= now and guard <= now + LONGEST_GUARD and version < EXACT and last < EXACT
       and fresh < LONG and stale < LONG and delta < LONG and ttl < LONG and pause < LONG then
-      return {1, now, deadline == 0 and owner == ARGV[3] and 1 or 0, kind, left, now - made, string.sub(piece, HEADER + 1)}
+      local claimed = deadline == 0 and owner == ARGV[3] and 1 or 0
+      return {struct.pack('<i8i8i8i8i8i8', 1, now, claimed, kind, left, now - made), string.sub(piece, HEADER + 1)}
     end
   end
 end

@@ -20,7 +20,7 @@ local function read(e, length)
     and math.max(e.fresh, e.stale, e.delta, e.ttl, e.pause) < LONG and e.size == length - HEADER
 end
 local function load(key)
-  local piece = redis.call('GETRANGE', key, 0, PIECE - 1)
+  local piece = redis.call('GETRANGE', key, '0', PIECE_END_TEXT)
   local e, length = blank(key, piece), #piece
   if length < HEADER or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)

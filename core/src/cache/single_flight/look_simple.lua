@@ -2,7 +2,7 @@
 -- KEYS, ARGV and reply as below.
 -- Invariant: it answers what would be answered below, or does nothing; it writes nothing.
 if #ARGV == 6 then
-  local piece = redis.call('GETRANGE', KEYS[1], 0, PIECE - 1)
+  local piece = redis.call('GETRANGE', KEYS[1], '0', PIECE_END_TEXT)
   local length = #piece
   if length >= HEADER and length < PIECE then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
@@ -12,7 +12,7 @@ if #ARGV == 6 then
       and deadline <= now and failed <= now and guard <= now + LONGEST_GUARD and version < EXACT and last < EXACT
       and fresh < LONG and stale < LONG and delta < LONG and ttl < LONG and pause < LONG
       and (delta < LONGEST_DELTA and delta or LONGEST_DELTA) * ARGV[6] < 1000 * left then
-      return {1, now, NO_DUTY, 0, 0, kind, 0, now - made, string.sub(piece, HEADER + 1)}
+      return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, NO_DUTY, 0, 0, kind, 0, now - made), string.sub(piece, HEADER + 1)}
     end
   end
 end

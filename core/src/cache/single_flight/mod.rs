@@ -108,6 +108,7 @@ const CONSTANTS: &Constants = &[
     ("HEADER", HEADER as u64),
     // What is read at once: the header, and the payload if it is short.
     ("PIECE", 4_096),
+    ("PIECE_END", 4_095),
     ("NOTHING", EntryKind::Nothing as u64),
     ("ERROR", EntryKind::Error as u64),
     ("GOOD", GOOD),

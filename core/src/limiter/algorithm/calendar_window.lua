@@ -1,6 +1,23 @@
 -- calendar-window: at most `limit` in each window that starts at a multiple of the period since the epoch.
 -- Words: count, the last charge, which tells its window by any period; of a count that was given back as a whole 0, and when
 -- that was. Invariant after settle: both 0, or last lies in the current window.
+--> simple
+local ARGUMENTS_1 = VALUES_1
+local WORDS_1 = struct.unpack(ALL_FORMAT, value, ALL_PREFIX + 1)
+local gone = now % period_1
+if count_1 > 0 and last_1 <= now and last_1 >= now - gone and SUM_1 < EXACT then
+  local left, reset = limit_1 - count_1, period_1 - gone
+  if cost <= left then
+    if not look then
+      left = left - cost
+      redis.call('SET', KEY, ALL_HEADING .. struct.pack(ALL_FORMAT, count_1 + cost, now), 'KEEPTTL')
+    end
+    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, 0, left, reset)
+  elseif cost <= limit_1 then
+    if left < 0 then left = 0 end
+    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, reset, left, reset)
+  end
+end
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
 stop = count_1 > 0 and last_1 - last_1 % period_1 + period_1 or last_1

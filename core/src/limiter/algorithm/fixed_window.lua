@@ -3,6 +3,22 @@
 -- period: it ends with that window, and the first charge opens a whole one.
 -- Of a count that was given back as a whole: 0, 0, and when that was.
 -- Invariant after settle: all 0, or now < stop <= last + period and last <= now, or last is 0 and stop <= now + period.
+--> simple
+local ARGUMENTS_1 = VALUES_1
+local WORDS_1 = struct.unpack(ALL_FORMAT, value, ALL_PREFIX + 1)
+if count_1 > 0 and last_1 > 0 and last_1 <= now and now < stop_1 and stop_1 <= last_1 + period_1 and SUM_1 < EXACT then
+  local left, reset = limit_1 - count_1, stop_1 - now
+  if cost <= left then
+    if not look then
+      left = left - cost
+      redis.call('SET', KEY, ALL_HEADING .. struct.pack(ALL_FORMAT, count_1 + cost, stop_1, now), 'KEEPTTL')
+    end
+    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, 0, left, reset)
+  elseif cost <= limit_1 then
+    if left < 0 then left = 0 end
+    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, reset, left, reset)
+  end
+end
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)
 copied = last_1 == 0

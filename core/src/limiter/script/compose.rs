@@ -23,7 +23,7 @@ use wire::call::lua::{is_lower, replace_names};
 pub(super) const FIRST_ARGUMENT: usize = 5;
 
 /// The files that others include.
-const INCLUDED: [(&str, &str); 13] = [
+const INCLUDED: [(&str, &str); 14] = [
     ("format", CHECK_FORMAT),
     ("rules", include_str!("rules.lua")),
     ("head", include_str!("head.lua")),
@@ -37,6 +37,7 @@ const INCLUDED: [(&str, &str); 13] = [
     ("append", include_str!("append.lua")),
     ("save_log", include_str!("save_log.lua")),
     ("carry_log", include_str!("carry_log.lua")),
+    ("reply", include_str!("reply.lua")),
 ];
 
 /// The rules that a part is written out for, and how it writes.
@@ -230,7 +231,8 @@ impl Form {
             .to_string(),
             "ALL_PREFIX" => prefix.to_string(),
             "ALL_LOG" => (prefix + 8 * word_count + 1).to_string(),
-            "ALL_END" => size.saturating_sub(1).to_string(),
+            "ALL_END" => format!("'{}'", size.saturating_sub(1)),
+            "ALL_ANSWER_FORMAT" => format!("'<{}'", "i8".repeat(4 + 3 * rules.len())),
             "ALL_COUNT" => rules.len().to_string(),
             "ALL_MARKS" => ((1_u32 << rules.len()) - 1).to_string(),
             "ALL_NEXT" => first.map_or_else(String::new, |rule| {

@@ -3,7 +3,7 @@
 -- bucket the slot of its share in holds; with a log the time of its last own charge; `given`, whether a rule of another
 -- policy began with it: its id is larger by GIVEN then.
 --[log]
-value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
+value = redis.call('GETRANGE', KEY, '0', PREFIX_END_TEXT)
 next, sum, last, room, base = 0, 0, 0, 0, 0
 --[end]
 local total = string.byte(value, 4) or 0

@@ -1,4 +1,4 @@
--- Writes the state if the transition said `write`, and makes the reply. Included after a transition.
+-- Writes the state if the transition said `write`. Included after a transition, before reply or answer.
 -- Reply: {1, now, healed, block left, then per rule: wait (-1 never), remaining, reset_after}.
 -- Invariant: what is written has a TTL, and the TTL is for garbage only: every state carries its own time.
 --> show
@@ -37,7 +37,7 @@ if write then
       --@ carry_log
     else
       --[direct]
-      redis.call('SET', KEY, head .. tail, 'PX', ttl)
+      redis.call('SET', KEY, head .. tail, 'PX', string.format('%d', ttl))
       --[end]
       --[queued]
       sets[#sets + 1] = {KEY, head .. tail, ttl}
@@ -53,14 +53,3 @@ if write then
     --[end]
   end
 end
---[straight]
-local reply = {1, now, write and foreign and 1 or 0, blocked, ALL_ANSWERS}
---[end]
---[looped]
-local reply = {1, now, write and foreign and 1 or 0, blocked}
-for _, rule in ipairs(list) do
-  reply[#reply + 1] = rule.wait
-  reply[#reply + 1] = rule.left
-  reply[#reply + 1] = rule.reset
-end
---[end]

@@ -1,4 +1,4 @@
--- Reads the state of a limiter's key and brings it to now. Included after the clock, before a transition.
+-- Brings the state of a limiter's key to now. Included after read, before a transition.
 -- KEYS[1] the key.  ARGV: what a state of this policy begins with; then per rule: limit, period, for a token-bucket
 -- capacity.
 -- What is stored: see ../README.md.
@@ -16,7 +16,6 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 --[end]
 --[end]
 --[looped]
---@ rules
 --@ log
 --[end]
 --> helpers
@@ -24,14 +23,6 @@ local wait_1, left_1, reset_1 = 0, 0, 0
 local foreign, dirty, block_length, block_until = false, false, 0, 0
 local holds, hold_size, earliest, latest, newest, marks = '', ALL_HOLD_SIZE, 0, 0, 0, 0
 local other_count, names, other_size, others_until, others, other_log, ends = 0, nil, 0, 0, nil, nil, nil
-local value
--- Only what stands before the log, which may be long, also that of another policy.
---[log]
-value = redis.call('GETRANGE', KEY, '0', ALL_END)
---[end]
---[plain]
-value = redis.call('GETRANGE', KEY, '0', PREFIX - 1)
---[end]
 if value == '' then value = nil end
 if value then
   -- The usual case: just these rules.

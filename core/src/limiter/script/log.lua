@@ -17,10 +17,10 @@ end
 local function beyond(low, gone, edge, most)
   local high, step, time, total = next, 1, 0, 0
   local function before(number)
-    local stamp, value = entry(number)
+    local stamp, charged = entry(number)
     local is
-    if edge then is = stamp <= edge else is = (sum - value) % WRAP > most end
-    if is then low, gone = number, value else high, time, total = number, stamp, value end
+    if edge then is = stamp <= edge else is = (sum - charged) % WRAP > most end
+    if is then low, gone = number, charged else high, time, total = number, stamp, charged end
     return is
   end
   while low + step < high and before(low + step) do step = step * 2 end

@@ -19,8 +19,12 @@ use wire::base::format::FORMAT_OF_SCRIPTS;
 use wire::call::lua::{Constants, EXACT, TEST_TTL};
 use wire::call::script::Script;
 
+const READ: &str = include_str!("read.lua");
+const CONSUME_SIMPLE: &str = include_str!("consume_simple.lua");
 const LOAD: &str = include_str!("load.lua");
 const FINISH: &str = include_str!("finish.lua");
+const ANSWER: &str = include_str!("answer.lua");
+const REPLY: &str = include_str!("reply.lua");
 const RECALL: &str = include_str!("recall.lua");
 const DESCRIBE: &str = include_str!("describe.lua");
 const REMEMBER: &str = include_str!("remember.lua");
@@ -49,6 +53,7 @@ const CONSTANTS: &Constants = &[
     ("MOST_OTHERS", codec::MOST_OTHERS as u64),
     ("GIVEN", codec::GIVEN as u64),
     ("PREFIX", codec::PREFIX as u64),
+    ("PREFIX_END", codec::PREFIX as u64 - 1),
     ("BLOCK_RECORD", codec::BLOCK as u64),
     ("LOG_RECORD", codec::LOG as u64),
     ("LOG_SIZE", codec::LOG_SIZE),
@@ -88,23 +93,23 @@ pub(super) enum Transition {
 impl Transition {
     /// Each with its name and the parts of its script, in the order of their numbers.
     const ALL: [(Transition, &str, &[&str]); 10] = [
-        (Transition::Consume, "consume", &[LOAD, CONSUME, FINISH, RETURN]),
-        (Transition::ConsumeMany, "consume-many", &[LOAD, CONSUME, FINISH, RETURN]),
+        (Transition::Consume, "consume", &[READ, CONSUME_SIMPLE, LOAD, CONSUME, FINISH, ANSWER]),
+        (Transition::ConsumeMany, "consume-many", &[READ, CONSUME_SIMPLE, LOAD, CONSUME, FINISH, ANSWER]),
         (
             Transition::ConsumeOnce,
             "consume-once",
-            &[RECALL, QUEUE, LOAD, CONSUME, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
+            &[RECALL, QUEUE, READ, LOAD, CONSUME, FINISH, REPLY, DESCRIBE, REMEMBER, WRITE, RETURN],
         ),
-        (Transition::UpTo, "up-to", &[LOAD, UP_TO, FINISH, "reply[#reply + 1] = taken\n", RETURN]),
-        (Transition::Refund, "refund", &[LOAD, REFUND, FINISH, RETURN]),
+        (Transition::UpTo, "up-to", &[READ, LOAD, UP_TO, FINISH, REPLY, "reply[#reply + 1] = taken\n", RETURN]),
+        (Transition::Refund, "refund", &[READ, LOAD, REFUND, FINISH, ANSWER]),
         (
             Transition::RefundOnce,
             "refund-once",
-            &[RECALL, QUEUE, LOAD, REFUND, FINISH, DESCRIBE, REMEMBER, WRITE, RETURN],
+            &[RECALL, QUEUE, READ, LOAD, REFUND, FINISH, REPLY, DESCRIBE, REMEMBER, WRITE, RETURN],
         ),
-        (Transition::Block, "block", &[LOAD, BLOCK, FINISH, RETURN]),
-        (Transition::Reserve, "reserve", &[LOAD, RESERVE, FINISH, RETURN]),
-        (Transition::Settle, "settle", &[LOAD, SETTLE, FINISH, "reply[#reply + 1] = settled\n", RETURN]),
+        (Transition::Block, "block", &[READ, LOAD, BLOCK, FINISH, ANSWER]),
+        (Transition::Reserve, "reserve", &[READ, LOAD, RESERVE, FINISH, ANSWER]),
+        (Transition::Settle, "settle", &[READ, LOAD, SETTLE, FINISH, REPLY, "reply[#reply + 1] = settled\n", RETURN]),
         (Transition::Reset, "reset", &[include_str!("reset.lua")]),
     ];
 
@@ -180,13 +185,13 @@ impl Scripts {
         if transition == Transition::ConsumeMany {
             let form = form.of_key("key");
             text.push_str("local function decide(key)\n");
-            transition.parts().iter().for_each(|part| form.append(&mut text, part, "  "));
+            self.parts(transition).for_each(|part| form.append(&mut text, part, "  "));
             text.push_str("end\n");
             form.append(&mut text, MANY, "");
             return text;
         }
-        for part in transition.parts() {
-            if *part == RECALL {
+        for part in self.parts(transition) {
+            if part == RECALL {
                 let denies = transition == Transition::RefundOnce;
                 let _ = writeln!(text, "local memory\ndo\nlocal whose, denies = nil, {denies}");
                 form.append(&mut text, part, "  ");
@@ -197,9 +202,13 @@ impl Scripts {
         }
         text
     }
-}
 
-impl Scripts {
+    /// The parts of a transition's script. The usual cases are told apart for one rule only.
+    fn parts(&self, transition: Transition) -> impl Iterator<Item = &'static str> {
+        let simple = self.algorithms.len() == 1;
+        transition.parts().iter().copied().filter(move |part| simple || *part != CONSUME_SIMPLE)
+    }
+
     fn form(&self, base: &'static str, first: usize, queued: bool) -> Form {
         match self.algorithms.is_empty() {
             true => Form::looped(queued),
@@ -243,7 +252,7 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
             let form = form.of_key("key");
             let _ = writeln!(text, "forms[{}] = function(key, at)", n + 1);
             let described = if once { DESCRIBE } else { "" };
-            let parts = [LOAD, CHARGE, FINISH, described, RETURN];
+            let parts = [READ, LOAD, CHARGE, FINISH, REPLY, described, RETURN];
             parts.iter().for_each(|part| form.append(&mut text, part, "  "));
             text.push_str("end\n");
         }

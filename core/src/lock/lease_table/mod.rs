@@ -110,11 +110,14 @@ const CONSTANTS: &Constants = &[
     ("GRANTED", acquire::GRANTED),
     ("CANCELLED", acquire::CANCELLED),
 ];
+/// The usual cases have names of their own.
+const BLOCK: &str = "do\n";
+const END: &str = "end\n";
 const CODEC: &str = include_str!("codec.lua");
 const LOAD: &str = include_str!("load.lua");
 const FIND: &str = include_str!("find.lua");
-const OWN_LEASE: &str = include_str!("own_lease.lua");
 const PLACE: &str = include_str!("place.lua");
+const READ_SIMPLE: &str = include_str!("read_simple.lua");
 const RENEW: &str = include_str!("renew.lua");
 const SAVE: &str = include_str!("save.lua");
 const WAKE: &str = include_str!("wake.lua");
@@ -126,7 +129,10 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 static ACQUIRE: NamedScript = script(
     "lease-acquire",
     &[
+        BLOCK,
+        READ_SIMPLE,
         include_str!("acquire_simple.lua"),
+        END,
         CHECK_FORMAT,
         CODEC,
         LOAD,
@@ -142,8 +148,10 @@ static ACQUIRE: NamedScript = script(
 static RELEASE: NamedScript = script(
     "lease-release",
     &[
-        OWN_LEASE,
+        BLOCK,
+        READ_SIMPLE,
         include_str!("release_simple.lua"),
+        END,
         CHECK_FORMAT,
         CODEC,
         LOAD,
@@ -157,8 +165,10 @@ static RELEASE: NamedScript = script(
 static EXTEND: NamedScript = script(
     "lease-extend",
     &[
-        OWN_LEASE,
+        BLOCK,
+        READ_SIMPLE,
         include_str!("extend_simple.lua"),
+        END,
         CHECK_FORMAT,
         CODEC,
         LOAD,

@@ -261,3 +261,19 @@ fn replies_that_were_taken_make_room() {
     let rest = [(), ()].map(|()| parser.next_reply(ReplyLimit::SMALL).unwrap());
     assert_eq!(rest, [Some(Reply::Int(1)), Some(Reply::Int(2))]);
 }
+
+#[test]
+fn fields_come_as_a_list_or_as_numbers_in_one_text() {
+    let text = |numbers: &[i64]| Reply::Bytes(numbers.iter().flat_map(|number| number.to_le_bytes()).collect());
+    let ints = |numbers: &[i64]| numbers.iter().copied().map(Reply::Int).collect::<Vec<_>>();
+    let numbers = [1, 1 << 52, -1, i64::MIN];
+    assert_eq!(text(&numbers).into_fields(), Ok(ints(&numbers)));
+    assert_eq!(Reply::Array(ints(&numbers)).into_fields(), Ok(ints(&numbers)));
+    let bytes = || Reply::Bytes(b"who".to_vec());
+    assert_eq!(Reply::Array(vec![text(&[1, 2]), bytes()]).into_fields(), Ok([ints(&[1, 2]), vec![bytes()]].concat()));
+    // Too few, or no whole number of them: a reply of something else.
+    for odd in [text(&[]), text(&[1]), Reply::Bytes(vec![0; 17]), Reply::Nil, Reply::Int(1)] {
+        assert_eq!(odd.clone().into_fields(), Err(odd));
+    }
+    assert_eq!(Reply::Array(vec![bytes()]).into_fields(), Ok(vec![bytes()]));
+}

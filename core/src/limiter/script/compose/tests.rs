@@ -1,7 +1,7 @@
 use super::*;
 
 /// What a section of Lua may be called.
-const SECTIONS: [&str; 22] = [
+const SECTIONS: [&str; 23] = [
     "aside",
     "bound",
     "carry",
@@ -22,6 +22,7 @@ const SECTIONS: [&str; 22] = [
     "restore",
     "settle",
     "show",
+    "simple",
     "trim",
     "wait",
 ];
@@ -62,7 +63,7 @@ fn every_algorithm_has_its_sections() {
     for definition in ALL.iter().map(|algorithm| algorithm.definition()) {
         let has = |section: &str| definition.section(section).is_some();
         let name = definition.name;
-        for section in ["ends", "wait", "refund", "show"] {
+        for section in ["simple", "ends", "wait", "refund", "show"] {
             assert!(has(section), "{name} has no {section}");
         }
         assert_eq!(has("filled"), definition.bucket.is_some(), "{name}: filled");
