@@ -241,7 +241,8 @@ pub(super) fn of_several(policies: &[&Arc<Scripts>], once: bool) -> (Arc<Script>
 /// Writes the usual cases of several charges out, where rules without a log are.
 fn append_simple(text: &mut String, forms: &[Arc<Scripts>]) {
     let simple = |form: &Scripts| form.algorithms.iter().any(|algorithm| !algorithm.has_log());
-    let (Some((before, after)), true) = (ALL_SIMPLE.split_once("      --( forms\n"), forms.iter().any(|form| simple(form)))
+    let (Some((before, after)), true) =
+        (ALL_SIMPLE.split_once("      --( forms\n"), forms.iter().any(|form| simple(form)))
     else {
         return;
     };
