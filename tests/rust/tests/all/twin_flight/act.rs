@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use quotalock::testing::TestValueKind;
 use quotalock::testing::single_flight::{MAX_FRESH, MAX_LEASE, MAX_LUCK};
+use quotalock_tests::twins::START;
 
 /// How many entries a case has.
 pub const ENTRIES: usize = 3;
@@ -65,6 +66,14 @@ fn act() -> impl Strategy<Value = Act> {
         Just(b"QC\x01".to_vec()),
         (0_usize..3, 0_usize..3).prop_map(|(less, more)| [b"QC\x01".as_slice(), &vec![0; 113 - less + more]].concat()),
         prop::collection::vec(any::<u8>(), 100..150).prop_map(|tail| [b"QC\x01\x01", tail.as_slice()].concat()),
+        // An entry of the short form, of now and then, or nearly one.
+        (0_u8..4, 0..IDS, 0_u64..20_000_000, prop::sample::select(&LENGTHS[..]), 0_usize..3, any::<u8>()).prop_map(
+            |(kind, n, later, fresh, less, byte)| {
+                let [made, fresh] = [START + later, fresh].map(u64::to_le_bytes);
+                let head = [b"QC\x01", &[128 + kind][..], &id(n), &made[..7], &fresh[..7], &[9, 0]].concat();
+                [head, vec![byte; 10 - less]].concat()
+            }
+        ),
         Just(vec![b'x'; 5_000]),
     ];
     let length = || prop_oneof![2 => prop::sample::select(&LENGTHS[..]), 6 => 1_000_u64..3_000_000, 1 => 1_000_u64..4_000_000_000];
