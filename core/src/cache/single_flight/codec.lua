@@ -1,4 +1,4 @@
--- Reads an entry and brings it to now; writes it. Included after the clock. What is stored: see ../README.md.
+-- Reads an entry and brings it to now; writes it. Included after the clock. What is stored: see docs/formats.md.
 -- Invariant: a value of another form counts as none; a payload that is over is gone; no time is later than can be.
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)

@@ -151,6 +151,24 @@ fn a_header_is_as_short_as_its_numbers_and_its_value_allow() {
 }
 
 #[test]
+fn a_short_entry_ends_to_the_microsecond() {
+    for (name, url) in servers() {
+        let sides = Side::both(&url);
+        let ends = START + 60 * SECOND;
+        let plant = || sides.iter().for_each(|side| side.plant(&short(7, START, b"value")));
+        plant();
+        let claimed = same(&sides, &name, |side| side.at(ends - 1).claim(8, None));
+        assert_eq!((claimed.first, claimed.left, claimed.age), (false, 1, 60 * SECOND - 1), "{name}");
+        let looked = same(&sides, &name, |side| side.at(ends - 1).look(1));
+        assert!(matches!(&looked[..], [Looked::Seen(seen)] if !seen.stale), "{name}: {looked:?}");
+        assert!(same(&sides, &name, |side| side.at(ends).claim(8, None)).first, "{name}");
+        plant();
+        let looked = same(&sides, &name, |side| side.at(ends).look(1));
+        assert!(matches!(&looked[..], [Looked::Load { at_hand: None, .. }]), "{name}: {looked:?}");
+    }
+}
+
+#[test]
 fn a_change_of_form_keeps_the_value() {
     for (name, url) in servers() {
         for size in [0, 5, MOST_SHORT] {

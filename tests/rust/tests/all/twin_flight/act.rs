@@ -63,6 +63,11 @@ impl Step {
     /// The step in a case in which hardly anybody loads: there, claims and values that are put keep the short form.
     pub fn calm(mut self) -> Step {
         match &mut self.act {
+            // Some meet the end of another to the microsecond.
+            Act::Look { id: id @ 1..=2, ttl, .. } => {
+                let ttl = LENGTHS[*ttl as usize % LENGTHS.len()];
+                self.act = Act::Claim { id: *id, ttl, value: None, again: false };
+            }
             Act::Look { id, ttl, .. } if *id > 0 => *ttl = 0,
             Act::Fill { load, fresh, stale, .. } => {
                 load.take_if(|load| *load > 0);
