@@ -102,6 +102,10 @@ def cases() -> Iterator[Case]:
     yield Case("a permit is extended", extend(b"\1" * 16, 9), permits)
     fill = Call("single-flight-fill", ["entry"], [ME, 0, HOUR, HOUR, 0, 1, "wake:", bytes(116) + b"x" * 100])
     yield Case("a fresh value", Call("single-flight-look", ["entry"], [ME, 10_000_000, "", 0], 5), [fill])
+    stale = Call(fill.script, fill.keys, [*fill.args[:4], HOUR, *fill.args[5:]])
+    yield Case(
+        "a fresh value of the long form", Call("single-flight-look", ["entry"], [ME, 10_000_000, "", 0], 5), [stale]
+    )
     yield Case("a new id", claim(ME, 0))
     yield Case("an id that is done", claim(OTHER, 5), [claim(ME, 0)])
     sale = Call("stock-open", STOCK, [bytes(16), 10, 2, 0, 24 * HOUR, 100_000, bytes(20)])
