@@ -73,6 +73,7 @@ def test_redis_is_away(redis: Server, on_error: str, expected: list[int]) -> Non
 def test_a_count_that_lost_its_ttl_ends_and_gets_another(redis: Server) -> None:
     seconds = 3
     storage = limits.storage.storage_from_string(redis.url.replace("redis://", "quotalock://"), timeout=10.0)
+    assert isinstance(storage, limits.storage.Storage)
     assert storage.incr("ada", seconds) == 1
     key = quotalock.Client(redis.url).limiter("limits:count", "1/minute").redis_key("ada").decode()
     assert redis.command("PERSIST", key) == "1"
