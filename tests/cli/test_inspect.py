@@ -82,7 +82,7 @@ def test_a_key_without_ttl_is_a_finding(console: Console) -> None:
     assert (found["ttl_ms"], found["state"]) == (None, "admits")
     assert "no TTL" in found["findings"][0]
     # A charge does so only in the next window.
-    limiter.refund("k")
+    limiter.refund("k", 1)
     assert console.found("checkout", "k")["findings"] == []
 
 
