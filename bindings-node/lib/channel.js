@@ -288,6 +288,7 @@ function register(limiter, owner, name) {
 }
 
 const owners = new FinalizationRegistry((/** @type {number} */ number) => {
+  if (!native.hasChannel()) return
   // Calls that were written while the owner lived may still be there.
   flush()
   channel.remove(number)

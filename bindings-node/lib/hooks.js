@@ -6,6 +6,7 @@ const { inspect, types } = require('node:util')
 const { refusal } = require('./argument.js')
 const { unwatch, watch } = require('./channel.js')
 const { failure } = require('./errors.js')
+const { hasChannel } = require('./native.js')
 
 /** @typedef {(decision: import('../index.js').Decision, key: import('../index.js').Key) => void} OnDecision */
 /** @typedef {(lock: any) => void} OnLost */
@@ -108,6 +109,8 @@ class Losses {
   }
 }
 
-const owners = new FinalizationRegistry((/** @type {Losses} */ losses) => losses.end())
+const owners = new FinalizationRegistry((/** @type {Losses} */ losses) => {
+  if (hasChannel()) losses.end()
+})
 
 module.exports = { Losses, hookOf, tellDecision, tellDecisions }

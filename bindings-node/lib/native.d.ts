@@ -276,6 +276,12 @@ export interface ClientInput {
   report?: boolean
 }
 
+/**
+ * Whether the channel of this thread is there still. Deno frees the objects of the native half when a worker ends, and then still
+ * calls back for what was collected as garbage: no object may be called then.
+ */
+export declare function hasChannel(): boolean
+
 /** The number by which such header fields are asked for. */
 export declare function headerFields(syntax: string, legacy: boolean): number
 
