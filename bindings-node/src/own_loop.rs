@@ -328,11 +328,19 @@ extern "C" fn on_prepare(handle: Handle) {
 
 extern "C" fn on_idle(_: Handle) {}
 
-extern "C" fn on_socket(handle: Handle, _: c_int, _: c_int) {
+extern "C" fn on_socket(handle: Handle, status: c_int, _: c_int) {
     with(handle, |this| {
-        let descriptor = this.sockets.borrow().iter().find(|socket| socket.handle == handle).map(|s| s.descriptor);
-        if let Some(descriptor) = descriptor {
+        let find =
+            || this.sockets.borrow().iter().find(|socket| socket.handle == handle).map(|s| (s.descriptor, s.events));
+        if let Some((descriptor, _)) = find() {
             this.work(|link| link.turn_ready(descriptor));
+        }
+        // libuv watches a socket with an error no more, but what the peer sent before may be only a part of what there is to read.
+        if status < 0
+            && let Some((_, events)) = find()
+        {
+            // SAFETY: the handle is open, for it is in the list.
+            unsafe { (this.uv.poll_start)(handle, events, on_socket) };
         }
     });
 }

@@ -30,12 +30,12 @@ def test_lost_replies_are_errors_and_charged_at_most_once(
     worker: Worker, server: Server, fault: str, in_flight: int
 ) -> None:
     with Proxy(server.port) as proxy:
-        worker.client(proxy.url, timeout_ms=5000)
+        worker.client(proxy.url, timeout_ms=20_000)
         # The server knows the script from now on: a lost reply that says otherwise would be of a call that did not run.
         worker.decide("peek", "lost", POLICY, "k", cost=1)
         proxy.faults = replace(FAULTS[fault])
-        worker.begin_load(MIX, seconds=60, calls=1000, in_flight=in_flight)
-        history = worker.end_load(within=70)
+        worker.begin_load(MIX, seconds=20, calls=1000, in_flight=in_flight)
+        history = worker.end_load(within=25)
         lost, proxy.faults = proxy.counts.lost, Faults()
         failed = measure.errors(history)
         succeeded = len(history) - len(failed)
