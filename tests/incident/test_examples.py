@@ -1,4 +1,4 @@
-"""The examples that the README quotes, run as they are."""
+"""The examples that the README quotes, run as they are but for a longer timeout."""
 
 from __future__ import annotations
 

@@ -131,16 +131,17 @@ def main(seed: int, minutes: float, files: list[str]) -> int:
         return 1
     second = tested(FOLDER / "vectors", end, [*only(left), *VECTORS, *TESTS], []) or [] if left else []
     survived = {mutant["name"]: survived for mutant, survived in second}
-    left = [mutant for mutant, lives in second if lives and mutation(mutant) not in survivors()]
+    known = survivors()
+    left = [mutant for mutant, lives in second if lives and mutation(mutant) not in known]
     third = tested(FOLDER / "twins", end, [*only(left), *TWINS, *COMPARING], WITH_A_SERVER) or [] if left else []
     survived.update({mutant["name"]: lives for mutant, lives in third})
     untested = {mutant["name"] for mutant in left} - {mutant["name"] for mutant, _ in third}
     survived = {name: lives for name, lives in survived.items() if name not in untested}
-    # The time may end before the second part does.
+    # The time may end before the other parts do.
     ends = [(mutation(mutant), survived.get(mutant["name"])) for mutant, lives in first if lives]
     fates = [(mutation(mutant), False) for mutant, lives in first if not lives]
     fates += [(of, lives) for of, lives in ends if lives is not None]
-    alive, known = {of for of, lives in fates if lives}, survivors()
+    alive = {of for of, lives in fates if lives}
     there, seen = Counter(map(mutation, every)), Counter(of for of, _ in fates)
     new = sorted(alive - known, key=str)
     gone = sorted((of for of in known - alive if there[of] == 0 or seen[of] == there[of]), key=str)

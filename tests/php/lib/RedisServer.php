@@ -9,7 +9,7 @@ use PHPUnit\Framework\Assert;
 /** A Redis of a test's own, to lock, fill, freeze and kill. It ends with this object, and with this process. */
 final class RedisServer
 {
-    public int $port;
+    public readonly int $port;
 
     /** How often it has started. */
     private int $starts = 0;
@@ -27,13 +27,7 @@ final class RedisServer
         $this->owner = getmypid();
         $this->folder = sys_get_temp_dir() . '/quotalock-php-' . bin2hex(random_bytes(6));
         mkdir($this->folder);
-        for ($try = 0; $try < 5; $try++) {
-            $this->port = freePort();
-            if ($this->launch($options)) {
-                return;
-            }
-        }
-        Assert::fail($this->log());
+        $this->port = onFreePort(fn (int $port): bool => $this->launch($port, $options), $this->log(...));
     }
 
     public function __destruct()
@@ -57,18 +51,17 @@ final class RedisServer
     /** Starts it, also again after kill(), on the same port; returns when it accepts connections. */
     public function start(string ...$options): void
     {
-        Assert::assertTrue($this->launch($options), $this->log());
+        Assert::assertTrue($this->launch($this->port, $options), $this->log());
     }
 
     /**
-     * Whether it has started on its port: by its own word, since another process may have taken the port, and would
-     * answer.
+     * Whether it has started on a port.
      *
      * @param list<string> $options
      */
-    private function launch(array $options): bool
+    private function launch(int $port, array $options): bool
     {
-        $command = ['setpriv', '--pdeathsig', 'KILL', '--', 'redis-server', '--port', (string) $this->port];
+        $command = ['setpriv', '--pdeathsig', 'KILL', '--', 'redis-server', '--port', (string) $port];
         $command = [...$command, '--bind', '127.0.0.1', '--save', '', ...$options];
         $log = ['file', "$this->folder/log", 'a'];
         $pipes = [];

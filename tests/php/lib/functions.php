@@ -158,6 +158,24 @@ function freePort(): int
     return $port;
 }
 
+/**
+ * Starts a server on a free port, and returns the port.
+ *
+ * @param \Closure(int): bool $launch whether it has started there: by its own word, since another process may have
+ *   taken the port meanwhile, and would answer
+ * @param \Closure(): string $log what it says
+ */
+function onFreePort(\Closure $launch, \Closure $log): int
+{
+    for ($try = 0; $try < 5; $try++) {
+        $port = freePort();
+        if ($launch($port)) {
+            return $port;
+        }
+    }
+    Assert::fail($log());
+}
+
 /** Whether anybody accepts connections there. */
 function listens(int $port): bool
 {

@@ -10,17 +10,18 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local FORM, SHORT_FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', '<c3Bc16I7I7I2'
 do
-  local form, value = '<c3Bc16I7I7I2', ARGV[6]
+  local value = ARGV[6]
   local piece = redis.call('GETRANGE', KEYS[1], '0', '4095')
   local length = #piece
   if length == 0 and #value <= 116 + 3980 then
     local kind, ttl, payload = ARGV[5] + 0.0, ARGV[4] + 0.0, string.sub(value, 116 + 1)
-    redis.call('SET', KEYS[1], struct.pack(form, 'QC\1', 128 + kind, ARGV[3], now, ttl, #payload) .. payload, 'PX', ARGV[7])
+    redis.call('SET', KEYS[1], struct.pack(SHORT_FORM, 'QC\1', 128 + kind, ARGV[3], now, ttl, #payload) .. payload, 'PX', ARGV[7])
     return {struct.pack('<i8i8i8i8i8i8', 1, now, 1, kind, ttl, 0), payload}
   end
   if length >= 36 and length <= 36 + 3980 and string.byte(piece, 4) > 128 then
-    local mark, kind, owner, made, fresh, size = struct.unpack(form, piece)
+    local mark, kind, owner, made, fresh, size = struct.unpack(SHORT_FORM, piece)
     local left = made + fresh - now
     if mark == 'QC\1' and kind < 128 + 3 and size == length - 36 and made <= now and left > 0 and fresh < 2^49 then
       return {struct.pack('<i8i8i8i8i8i8', 1, now, owner == ARGV[3] and 1 or 0, kind - 128, left, now - made),
@@ -28,7 +29,7 @@ do
     end
   elseif length >= 116 and length < 4096 then
     local mark, kind, owner, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
-      struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
+      struct.unpack(FORM, piece)
     local left = made + fresh + stale - now
     if mark == 'QC\1' and kind ~= 0 and kind < 3 and size == length - 116 and made <= now and left > 0
       and deadline <= now and failed <= now and guard <= now + 36000000000 and version < 2^53 and last < 2^53
@@ -46,8 +47,6 @@ local function check_format(bytes)
 end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
-local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
-local SHORT_FORM = '<c3Bc16I7I7I2'
 local function blank(key, piece)
   return {
     key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,

@@ -10,6 +10,7 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local FORM, SHORT_FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', '<c3Bc16I7I7I2'
 local function check_format(bytes)
   local number, rest = string.byte(bytes, 7, 8)
   if rest and number + rest == 255 and number > 1 and string.sub(bytes, 1, 6) == '\255quota' then
@@ -18,8 +19,6 @@ local function check_format(bytes)
 end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
-local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
-local SHORT_FORM = '<c3Bc16I7I7I2'
 local function blank(key, piece)
   return {
     key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,

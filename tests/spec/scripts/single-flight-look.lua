@@ -10,11 +10,12 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+local FORM, SHORT_FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', '<c3Bc16I7I7I2'
 if #ARGV == 6 then
   local piece = redis.call('GETRANGE', KEYS[1], '0', '4095')
   local length = #piece
   if length >= 36 and length <= 36 + 3980 and string.byte(piece, 4) > 128 then
-    local mark, kind, _, made, fresh, size = struct.unpack('<c3Bc16I7I7I2', piece)
+    local mark, kind, _, made, fresh, size = struct.unpack(SHORT_FORM, piece)
     if mark == 'QC\1' and kind < 128 + 3 and size == length - 36 and made <= now and made + fresh > now
       and fresh < 2^49 then
       return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, 0, 0, 0, kind - 128, 0, now - made),
@@ -22,7 +23,7 @@ if #ARGV == 6 then
     end
   elseif length >= 116 and length < 4096 then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
-      struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
+      struct.unpack(FORM, piece)
     local left = made + fresh - now
     if mark == 'QC\1' and kind ~= 0 and kind < 3 and size == length - 116 and made <= now and left > 0
       and deadline <= now and failed <= now and guard <= now + 36000000000 and version < 2^53 and last < 2^53
@@ -40,8 +41,6 @@ local function check_format(bytes)
 end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
-local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
-local SHORT_FORM = '<c3Bc16I7I7I2'
 local function blank(key, piece)
   return {
     key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,

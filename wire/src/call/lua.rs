@@ -108,10 +108,11 @@ mod tests {
     #[test]
     fn constants_become_numbers() {
         let mut text = String::new();
-        let constants = [("EXACT", EXACT), ("MOST", 1024), ("NONE", 0)];
-        let code = "-- EXACT\nif a < EXACT and b > MOST * NONE then -- MOST\n  --> x\n  c = 'MOST' .. MOST_TEXT\nend\n";
+        let constants = [("EXACT", EXACT), ("MOST", 1024), ("NONE", 0), ("LONGEST", 3_153_600_000_000_000)];
+        let code = "-- EXACT\nif a < EXACT and b > MOST * NONE then -- MOST\n  --> x\n  c = 'MOST' .. LONGEST\nend\nf(MOST_TEXT)\n";
         write_out(&mut text, code, &constants);
-        assert_eq!(text, "if a < 2^53 and b > 1024 * 0 then -- MOST\n  c = 'MOST' .. '1024'\nend\n");
+        let written = "if a < 2^53 and b > 1024 * 0 then -- MOST\n  c = 'MOST' .. 3153600000000000\nend\nf('1024')\n";
+        assert_eq!(text, written);
     }
 
     #[test]

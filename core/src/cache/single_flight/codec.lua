@@ -1,10 +1,7 @@
--- Reads an entry and brings it to now; writes it. Included after the clock. What is stored: see docs/formats.md.
+-- Reads an entry and brings it to now; writes it. Included after forms. What is stored: see docs/formats.md.
 -- Invariant: a value of another form counts as none; a payload that is over is gone; no time is later than can be.
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
-local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
--- The short form: of a value that nobody loaded or loads, whose version, last token and time are one number.
-local SHORT_FORM = '<c3Bc16I7I7I2'
 -- An entry of which nothing is known. `whole` says that more than the header must be written, `dirty` that it was changed.
 local function blank(key, piece)
   return {

@@ -5,7 +5,7 @@ if #ARGV == 6 then
   local piece = redis.call('GETRANGE', KEYS[1], '0', PIECE_END_TEXT)
   local length = #piece
   if length >= SHORT_HEADER and length <= SHORT_HEADER + MOST_SHORT and string.byte(piece, 4) > SHORT then
-    local mark, kind, _, made, fresh, size = struct.unpack('<c3Bc16I7I7I2', piece)
+    local mark, kind, _, made, fresh, size = struct.unpack(SHORT_FORM, piece)
     if mark == 'QC\1' and kind < SHORT + ERROR and size == length - SHORT_HEADER and made <= now and made + fresh > now
       and fresh < LONG then
       return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, NO_DUTY, 0, 0, kind - SHORT, 0, now - made),
@@ -13,7 +13,7 @@ if #ARGV == 6 then
     end
   elseif length >= HEADER and length < PIECE then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
-      struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
+      struct.unpack(FORM, piece)
     local left = made + fresh - now
     if mark == 'QC\1' and kind ~= NOTHING and kind < ERROR and size == length - HEADER and made <= now and left > 0
       and deadline <= now and failed <= now and guard <= now + LONGEST_GUARD and version < EXACT and last < EXACT

@@ -132,6 +132,7 @@ const CONSTANTS: &Constants = &[
     ("MOST_WAITERS", MOST_WAITERS as u64),
     ("HEARTBEAT_MS", HEARTBEAT_MS),
 ];
+const FORMS: &str = include_str!("forms.lua");
 const CODEC: &str = include_str!("codec.lua");
 const LEASE: &str = include_str!("lease.lua");
 const WAIT: &str = include_str!("wait.lua");
@@ -142,17 +143,19 @@ const fn script(name: &'static str, fragments: &'static [&'static str]) -> Named
 
 static LOOK: NamedScript = script(
     "single-flight-look",
-    &[include_str!("look_simple.lua"), CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("look.lua")],
+    &[FORMS, include_str!("look_simple.lua"), CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("look.lua")],
 );
 static FILL: NamedScript =
-    script("single-flight-fill", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fill.lua")]);
+    script("single-flight-fill", &[FORMS, CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fill.lua")]);
 static FAIL: NamedScript =
-    script("single-flight-fail", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fail.lua")]);
-static INVALIDATE: NamedScript =
-    script("single-flight-invalidate", &[CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("invalidate.lua")]);
+    script("single-flight-fail", &[FORMS, CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("fail.lua")]);
+static INVALIDATE: NamedScript = script(
+    "single-flight-invalidate",
+    &[FORMS, CHECK_FORMAT, CODEC, LEASE, TELL, WAIT, include_str!("invalidate.lua")],
+);
 static CLAIM: NamedScript = script(
     "single-flight-claim",
-    &[include_str!("claim_simple.lua"), CHECK_FORMAT, CODEC, LEASE, include_str!("claim.lua")],
+    &[FORMS, include_str!("claim_simple.lua"), CHECK_FORMAT, CODEC, LEASE, include_str!("claim.lua")],
 );
 
 /// The scripts of entries.

@@ -1,4 +1,4 @@
--- Reads the table that a usual call is about: one table in which nobody waits, whose holders all hold still.
+-- Reads the table that a usual call is about: one table without waiters, none of whose leases has ended.
 -- KEYS, ARGV[3] as below. `simple` tells whether it is one. Then `last` is its last token; of all holders there are `count`,
 -- `held` permits, `earliest` and `latest` ends (`latest` without the holder of this id), and `first`, the size of what the first
 -- says of itself. The holder of this id, if any, stands from `own` up to `behind_own`.

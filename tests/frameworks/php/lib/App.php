@@ -8,7 +8,7 @@ use PHPUnit\Framework\AssertionFailedError;
 
 use function Quotalock\Tests\eventually;
 use function Quotalock\Tests\extension;
-use function Quotalock\Tests\freePort;
+use function Quotalock\Tests\onFreePort;
 
 /** An application of examples/, served by PHP's own server. It ends with this object, and with this process. */
 final class App
@@ -32,20 +32,14 @@ final class App
         $options = ['-d', 'extension=' . extension(), '-d', 'display_errors=stderr', '-d', 'html_errors=0'];
         $command = ['setpriv', '--pdeathsig', 'KILL', '--', PHP_BINARY, ...$options];
         $output = ['file', $this->log, 'w'];
-        $pipes = [];
-        for ($try = 0; $try < 5; $try++) {
-            $port = freePort();
+        $launch = function (int $port) use ($command, $index, $output, $environment): bool {
+            $pipes = [];
             $served = [...$command, '-S', "127.0.0.1:$port", ROOT . "/examples/$index"];
             $this->process = proc_open($served, [1 => $output, 2 => $output], $pipes, ROOT, $environment);
-            // By its own word: another process may have taken the port meanwhile, and would answer.
             eventually(fn () => $this->hasStarted() || !proc_get_status($this->process)['running'], $this->log(...));
-            if ($this->hasStarted()) {
-                $this->port = $port;
-                return;
-            }
-            proc_close($this->process);
-        }
-        throw new AssertionFailedError($this->log());
+            return $this->hasStarted();
+        };
+        $this->port = onFreePort($launch, $this->log(...));
     }
 
     public function __destruct()
