@@ -67,7 +67,8 @@ function phpredis(Setup $setup): callable
     $sha = $redis->script('load', file_get_contents($setup->script));
     $keys = array_map(fn (int $number) => "$setup->prefix:limit:bench:{user:$number}", range(0, $setup->keys - 1));
     $argv = $setup->argv;
-    return function (int $stop, array &$took) use ($redis, $sha, $keys, $argv): int {
+    $none = str_repeat("\0", 16);
+    return function (int $stop, array &$took) use ($redis, $sha, $keys, $argv, $none): int {
         $admitted = 0;
         do {
             foreach ($keys as $key) {
@@ -75,7 +76,7 @@ function phpredis(Setup $setup): callable
                 $reply = $redis->evalSha($sha, [$key, ...$argv], 1);
                 $after = hrtime(true);
                 $took[] = $after - $before;
-                $admitted += $reply[4] === 0 && $reply[3] === 0 ? 1 : 0;
+                $admitted += substr($reply, 24, 16) === $none ? 1 : 0;
                 if ($after >= $stop) {
                     break;
                 }

@@ -40,8 +40,8 @@ fn bare_socket(setup: &Value) -> Call {
     Box::new(move |call| {
         socket.write_all(&commands[call % commands.len()]).unwrap();
         let length = socket.read(&mut reply).unwrap();
-        // Whether it was admitted stands in the fifth line of numbers: the wait.
-        reply[..length].split(|byte| *byte == b'\n').nth(5) == Some(b":0\r")
+        // Whether it was admitted: a text of numbers, of 8 bytes each, after `$56\r\n`; the fourth and fifth are waits.
+        reply[..length].get(5 + 24..5 + 40) == Some(&[0; 16])
     })
 }
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A consume script replies {1, now, healed, block left, wait, remaining, reset}; a raw client's caller reads it so.
-BLOCK_LEFT, WAIT = 3, 4
+# A consume script replies 1, now, healed, block left, wait, remaining and reset, of 8 bytes each; a raw client's caller
+# reads it so.
+BLOCK_LEFT_AND_WAIT, NONE = slice(24, 40), bytes(16)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def turned(keys: Sequence[str], lane: int, lanes: int) -> list[str]:
 
 def was_admitted(reply: Any) -> bool:
     """Reads the answer out of a raw reply."""
-    return bool(reply[WAIT] == 0 and reply[BLOCK_LEFT] == 0)
+    return bool(reply[BLOCK_LEFT_AND_WAIT] == NONE)
 
 
 def serve(versions: str, run: Callable[[float, list[int]], Sequence[Lane]]) -> None:
