@@ -35,24 +35,32 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "node-20": (("node",), {"node": "20"}),
     "node-22": (("node",), {"node": "22"}),
     "node-24": (("node",), {"node": "24"}),
+    "bun": (("bun",), {}),
+    "deno": (("deno",), {}),
     "newest": (
         ("interop", "faults"),
         {"python": "3.13", "php": "8.4", "node": "24", "redis-7.0": "redis-8.0", "valkey-9.1": "valkey-8.1"},
     ),
 }
+# What tests of Node do not run in Bun: those of the build and of another runtime.
+NOT_BUN = ("declarations", "deno")
+# What tests of Node run in Deno. The others are about Node's own modules, or about files outside of the package.
+DENO = ("vectors", "locks", "lock-endings", "lock-errors", "lock-loss", "quorum", "stocks", "reservations", "caches")
+DENO += ("cache-errors", "charges", "charge-errors", "constructors", "denials", "errors", "fake-timers", "hooks")
+DENO += ("metrics", "one-name", "opentelemetry", "own-loop", "secrets", "signals", "texts")
 ALONE = ("faults",)
 AT_ONCE = 2
 ENDS_WITHIN = "40m"
 LAST_LINES = 5
-# The lines in which the runners of Rust, Python, PHP and Node say how it ended, and how each of them counts.
+# The lines in which the runners of Rust, Python, PHP, Node, Bun and Deno say how it ended, and how each of them counts.
 CLOSING = (
     r"^test result: .*$|^.* in \d+\.\d+s.*$|^. (?:pass|fail|cancelled|skipped|todo) \d+$"
-    r"|^OK \(\d+ tests, .*$|^Tests: \d+, .*$"
+    r"|^OK \(\d+ tests, .*$|^Tests: \d+, .*$|^ *\d+ (?:pass|fail|skip|todo|errors?)$|^(?:ok|FAILED) \| \d+ passed.*$"
 )
 COUNTS = {
-    "passed": r"(\d+) passed|pass (\d+)|OK \((\d+) tests",
-    "failed": r"(\d+) (?:failed|error)|(?:fail|cancelled) (\d+)|(?:Errors|Failures|Warnings|Risky): (\d+)",
-    "skipped": r"(\d+) (?:skipped|ignored|xfailed|xpassed|deselected)|(?:skipped|todo) (\d+)"
+    "passed": r"(\d+) pass(?:ed)?\b|pass (\d+)|OK \((\d+) tests",
+    "failed": r"(\d+) (?:fail(?:ed)?\b|error)|(?:fail|cancelled) (\d+)|(?:Errors|Failures|Warnings|Risky): (\d+)",
+    "skipped": r"(\d+) (?:skip(?:ped)?\b|todo|ignored|xfailed|xpassed|deselected)|(?:skipped|todo) (\d+)"
     r"|(?:Skipped|Incomplete): (\d+)",
 }
 # When not all of them passed, PHPUnit counts them all.
@@ -67,6 +75,7 @@ class Job:
     suite: str
     command: list[str]
     environment: dict[str, str]
+    folder: Path = ROOT
     counts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     trouble: str = ""
@@ -136,12 +145,26 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
     environment["PATH"] = f"{folder}:{os.environ['PATH']}"
     environment["QUOTALOCK_PHP_EXTENSION"] = str(found.extension)
     environment["QUOTALOCK_TEST_STAND_INS"] = " ".join(f"{asked}={server}" for asked, server in stand_ins.items())
+    if suite in ("bun", "deno"):
+        return _elsewhere(row, suite, environment | {"NO_COLOR": "1"})
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
         "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],
         "node": [str(found.node), "--test", *sorted(map(str, (ROOT / "tests/node").glob("*.test.*")))],
     }.get(suite, [str(found.python), "-m", "pytest", "-q", f"tests/{suite}"])
     return Job(row, suite, command, environment)
+
+
+def _elsewhere(row: str, suite: str, environment: dict[str, str]) -> Job:
+    """Says how the tests of Node are run in another runtime than Node."""
+    names = {path.name.removesuffix(".test.mjs"): path for path in sorted((ROOT / "tests/node").glob("*.test.mjs"))}
+    if suite == "bun":
+        files = [f"./{path.relative_to(ROOT)}" for name, path in names.items() if name not in NOT_BUN]
+        return Job(row, suite, [str(versions.bun()), "test", "--timeout", "200000", *files], environment)
+    program, folder = versions.deno()
+    options = ["--no-check", "--allow-all", "--no-lock", "--node-modules-dir=manual"]
+    files = [str(names[name].relative_to(ROOT)) for name in DENO]
+    return Job(row, suite, [str(program), "test", *options, *files], environment, folder)
 
 
 def _run(jobs: list[Job], at_once: int) -> None:
@@ -178,7 +201,7 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
     with job.log.open("wb") as log:
         return subprocess.Popen(
             [*limits, *servers, *job.command],
-            cwd=ROOT,
+            cwd=job.folder,
             env=inherited | job.environment,
             stdin=subprocess.DEVNULL,
             stdout=log,

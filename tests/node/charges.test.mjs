@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { ClosedError, CombinedDecision, CrossSlotError, Decision, TimeoutError, UnavailableError } from 'quotalock'
-import { client, freePort, listener, often, ownRedis, redis, run, stores } from './support.mjs'
+import { BUN, client, freePort, listener, often, ownRedis, redis, run, stores } from './support.mjs'
 
 test('calls of all kinds in one tick go out as one write, in their order', async (context) => {
   /** @type {number[]} */
@@ -259,7 +259,9 @@ test('the stack of a rejection begins at the caller', async () => {
   for (const [name, caller] of Object.entries(callers)) {
     const { stack } = await caller().catch((error) => error)
     const line = stack.split('\n').find((/** @type {string} */ at) => /^ +at /.test(at) && !at.includes('node:'))
-    assert.match(line, new RegExp(`${name} .*charges\\.test\\.mjs`))
+    // Bun's stacks do not name these functions, and have no caller of what was answered later.
+    if (BUN && name !== 'refusedAtOnce') assert.equal(line, undefined, stack)
+    else assert.match(line, new RegExp(`${BUN ? '' : name} .*charges\\.test\\.mjs`))
   }
 })
 

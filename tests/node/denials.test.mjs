@@ -66,12 +66,12 @@ test('worker threads share what is remembered, and what is forgotten', async () 
 
 test('a file that cannot be joined is warned of, and the process goes on', async () => {
   const text = `
-    process.env.QUOTALOCK_DENY_CACHE_FILE = '/proc/no/such'
     process.once('warning', ({ message }) => console.log(message.includes('/proc/no/such cannot be')))
     const { Client } = await import('quotalock')
     const options = { prefix: ${JSON.stringify(freshPrefix())}, timeoutMs: 10_000, denyCacheMaxMs: 60_000 }
     const limiter = new Client(${JSON.stringify(redis())}, options).limiter('n', '1/hour')
     const sources = [await limiter.consume('k'), await limiter.consume('k'), await limiter.consume('k')]
     console.log(sources.map(({ source }) => source).join())`
-  assert.match((await run(text)).output, /true\nredis,redis,deny-cache\n$/)
+  const { output } = await run(text, [], { QUOTALOCK_DENY_CACHE_FILE: '/proc/no/such' })
+  assert.match(output, /true\nredis,redis,deny-cache\n$/)
 })

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import * as quotalock from 'quotalock'
 import { Client, testing } from 'quotalock'
-import { client, freshPrefix, listener, ownRedis, redis, servers } from './support.mjs'
+import { BUN, client, freshPrefix, listener, ownRedis, redis, servers } from './support.mjs'
 
 /**
  * Expects a rejection of this class, whose message holds all of `parts`, and returns it.
@@ -166,7 +166,10 @@ test('the stack begins at the caller', async () => {
   async function caller() {
     await limiter.consume('')
   }
-  assert.match(innermost(await caller().catch((error) => error)), /at async caller .*errors\.test\.mjs/)
+  const line = innermost(await caller().catch((error) => error))
+  // Bun's stacks have no caller of what was answered later.
+  if (BUN) assert.equal(line, undefined)
+  else assert.match(line, /at async caller .*errors\.test\.mjs/)
   try {
     client('nonsense')
     assert.fail()

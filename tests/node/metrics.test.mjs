@@ -15,9 +15,6 @@ import { freshPrefix, redis, run } from './support.mjs'
  */
 async function counted(script, url, environment = {}) {
   const text = `
-    ${Object.entries(environment)
-      .map(([name, value]) => `process.env.${name} = ${JSON.stringify(value)}`)
-      .join('\n')}
     const { Client, metrics, prometheus } = await import('quotalock')
     const [url, prefix] = ${JSON.stringify([url, freshPrefix()])}
     const { default: assert } = await import('node:assert/strict')
@@ -25,7 +22,7 @@ async function counted(script, url, environment = {}) {
     const shown = metrics().map((metric) => ({ ...metric, samples: metric.samples.map((sample) => ({ ...sample,
       buckets: sample.buckets?.map(([bound, count]) => [String(bound), count]) })) }))
     console.log(JSON.stringify({ metrics: shown, text: prometheus() }))`
-  const { code, output } = await run(text)
+  const { code, output } = await run(text, [], environment)
   assert.equal(code, 0, output)
   const told = JSON.parse(/** @type {string} */ (output.trim().split('\n').pop()))
   /** @type {Record<string, number>} */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { freshPrefix, redis } from './support.mjs'
+import { BUN, freshPrefix, redis } from './support.mjs'
 
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const folder = mkdtempSync(join(HERE, 'one-name-'))
@@ -24,6 +24,8 @@ await new Promise(setImmediate)
 client.close()
 console.log(JSON.stringify(found))
 `
+/** The lines of `loose` and `strict`. A function of strict code that ends with a call has left Bun's stack: its caller is there. */
+const LINES = BUN ? [7, 7] : [5, 6]
 let count = 0
 
 /**
@@ -68,7 +70,8 @@ if (found.length === 0) throw new Error('no warning came with the calls themselv
       const { message } = found[0]
       assert.match(message, /^two limiters have the name "search" and charged the key "alice" within a period: /)
       const [first, second] = [message.match(/100\/minute \((.*?)\)/)?.[1], message.match(/5\/hour \((.*?)\)/)?.[1]]
-      assert.ok(first?.includes(`${file}:5:`) && second?.includes(`${file}:6:`), message)
+      assert.ok(first?.includes(`${file}:${LINES[0]}:`) && second?.includes(`${file}:${LINES[1]}:`), message)
+      assert.notEqual(first, second)
     })
   }
 }

@@ -14,6 +14,13 @@ import { Client } from 'quotalock'
 export const ROOT = new URL('../../', import.meta.url)
 const VECTORS = new URL('tests/spec/vectors/', ROOT)
 
+/**
+ * Whether the tests run in Bun or Deno. Where these differ from Node, a test says what they do instead; docs/versions.md lists what its users
+ * notice.
+ */
+export const BUN = 'bun' in process.versions
+export const DENO = 'deno' in process.versions
+
 /** @typedef {Record<string, any>} Case */
 
 /** The cases of every vector file, by the file's name. */
@@ -172,11 +179,15 @@ export async function listener(context, serve) {
  * Runs a module's text in a process of its own and returns how it ended and what it said.
  * @param {string} text
  * @param {string[]} [options] of Node
+ * @param {Record<string, string>} [environment] variables that it has besides ours
  */
-export async function run(text, options = []) {
+export async function run(text, options = [], environment = {}) {
+  // Deno would read it as CommonJS with Node's options.
+  const how = DENO ? ['eval', '--no-lock', '--v8-flags=--expose-gc'] : [...options, '--input-type=module', '--eval']
   // Beside the tests, so that it finds the package.
-  const child = spawn(process.execPath, [...options, '--input-type=module', '--eval', text], {
+  const child = spawn(process.execPath, [...how, text], {
     cwd: fileURLToPath(ROOT),
+    env: { ...process.env, NO_COLOR: '1', ...environment },
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))

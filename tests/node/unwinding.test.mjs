@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { client, freshPrefix, often, ROOT, redis, run } from './support.mjs'
+import { BUN, client, freshPrefix, often, ROOT, redis, run } from './support.mjs'
 
 /** What makes an object of each class, by its name; each may be forgotten in any moment. */
 const MAKERS = (/** @type {string} */ url, /** @type {string} */ prefix) => `
@@ -79,7 +79,8 @@ for (const [name, url] of [
         const worker = new Worker(text, { eval: true })
         worker.on('error', (error) => error.message === 'the end' || console.log('wrong:', name, end, error))
         const code = await new Promise((resolve) => worker.once('exit', resolve))
-        if (code !== 1) console.log('wrong:', name, end, code)
+        // Bun's workers may exit with 0 after a rejection that nobody handles.
+        if (code !== 1 && !(${BUN} && end.startsWith('Promise') && code === 0)) console.log('wrong:', name, end, code)
       }
       const made = []
       for (const make of Object.values(makers)) made.push(await make())
@@ -87,7 +88,7 @@ for (const [name, url] of [
       throw new Error('the end')`
     const { code, signal, output } = await run(text)
     assert.deepEqual([code, signal], [1, null], output)
-    assert.match(output, /Error: the end/)
+    assert.match(output, /error: the end/i)
     assert.match(output, /^exit 1 22$/m)
     assert.ok(!output.includes('wrong: '), output)
   })
@@ -118,7 +119,8 @@ test('a thread that is terminated in the middle of calls of every kind leaves no
       await worker.terminate()
     }
     console.log('fine')`
-  assert.deepEqual(await run(text), { code: 0, signal: null, output: 'fine\n' })
+  // What was collected as garbage is warned of: often in Bun, where a worker's warnings come before it ends.
+  assert.deepEqual(await run(text, ['--no-warnings']), { code: 0, signal: null, output: 'fine\n' })
   assert.ok((await client(url, { prefix }).limiter('n', '1000000/hour').consume('k')).allowed)
 })
 
@@ -140,7 +142,7 @@ test('an answer that cannot be read is the error of its call, not of those behin
     console.log(new Set(answers), (await limiter.peek('k')).remaining)`
   const { code, signal, output } = await run(text)
   assert.deepEqual([code, signal], [0, null], output)
-  assert.match(output, /'no memory'/)
-  assert.match(output, /'answered'/)
+  assert.match(output, /['"]no memory['"]/)
+  assert.match(output, /['"]answered['"]/)
   assert.match(output, / 10\n$/)
 })
