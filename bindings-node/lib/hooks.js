@@ -5,6 +5,7 @@
 const { inspect, types } = require('node:util')
 const { refusal } = require('./argument.js')
 const { unwatch, watch } = require('./channel.js')
+const { collected } = require('./collected.js')
 const { failure } = require('./errors.js')
 
 /** @typedef {(decision: import('../index.js').Decision, key: import('../index.js').Key) => void} OnDecision */
@@ -108,6 +109,6 @@ class Losses {
   }
 }
 
-const owners = new FinalizationRegistry((/** @type {Losses} */ losses) => losses.end())
+const owners = collected((/** @type {Losses} */ losses) => losses.end())
 
 module.exports = { Losses, hookOf, tellDecision, tellDecisions }

@@ -2,6 +2,8 @@
 
 // Warns of what was collected as garbage while it was held.
 
+const { collected } = require('./collected.js')
+
 /** @typedef {{ letGo(): string | null }} Held what knows whether it is held; lets it go and says what to warn of */
 
 /** How many different warnings there are at most: whoever drops every lock shall not fill the log with it. */
@@ -10,7 +12,7 @@ const MOST = 100
 /** @type {Set<string>} */
 const told = new Set()
 
-const registry = new FinalizationRegistry((/** @type {Held} */ held) => {
+const registry = collected((/** @type {Held} */ held) => {
   const message = held.letGo()
   if (message === null || told.has(message) || told.size === MOST) return
   told.add(message)
