@@ -7,7 +7,7 @@
  * `deno test`: a call into it would end the process.
  */
 let ends = false
-if ('deno' in process.versions) /** @type {any} */ (globalThis).addEventListener('unload', () => (ends = true))
+if ('deno' in process.versions) /** @type {any} */ (globalThis).addEventListener?.('unload', () => (ends = true))
 
 /**
  * A registry that calls `forget` with what was registered for an object that was collected, but not while the environment ends.
