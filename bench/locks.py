@@ -243,7 +243,7 @@ def contention_table(contended: dict[str, Contention], plan: Plan) -> str:
         for client, each in contended.items()
     ]
     heading = f"{3 * plan.each} processes, holds of 2 ms"
-    columns = ("acquired", "scripts each", "p50 ms", "p99 ms", "p99 to polling's", "wins of a process")
+    columns = ("acquired", "scripts each", "p50 ms", "p99 ms", "p99 to polling's", "acquired per process")
     return table((heading, *columns), rows)
 
 
@@ -252,7 +252,7 @@ def frozen_table(noticed: dict[tuple[str, str], dict[str, Any]]) -> str:
     for (language, client), seen in noticed.items():
         after = "" if seen["after"] is None else f"{seen['after'] * 1e3:.1f} ms"
         rows.append([language, "Quotalock" if client == "ours" else PEERS[language], seen["how"], after])
-    head = (f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "learns of it", "after it goes on")
+    head = (f"a holder stopped for twice its ttl ({TTL:.0f} s)", "lock", "how it is notified", "after it resumes")
     return table(head, rows, left=3)
 
 

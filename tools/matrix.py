@@ -45,12 +45,33 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
 }
 # What tests of Node do not run in Bun: those of the build and of another runtime.
 NOT_BUN = ("declarations", "deno")
-# What tests of Node run in Deno. The others start workers and programs as only Node can, or read files outside of the
-# package.
+# What tests of Node run in Deno, each file in a worker of its own. The others are about Node's own modules and loop, or
+# about files outside of the package.
 DENO = (
-    "vectors locks lock-endings lock-errors lock-loss quorum stocks reservations caches cache-errors "
-    "charges charge-errors constructors denials errors fake-timers hooks metrics one-name opentelemetry "
-    "own-loop secrets signals texts"
+    "vectors",
+    "locks",
+    "lock-endings",
+    "lock-errors",
+    "lock-loss",
+    "quorum",
+    "stocks",
+    "reservations",
+    "caches",
+    "cache-errors",
+    "charges",
+    "charge-errors",
+    "constructors",
+    "denials",
+    "errors",
+    "fake-timers",
+    "hooks",
+    "metrics",
+    "one-name",
+    "opentelemetry",
+    "own-loop",
+    "secrets",
+    "signals",
+    "texts",
 )
 ALONE = ("faults",)
 AT_ONCE = 2
@@ -169,14 +190,13 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
 
 def _elsewhere(row: str, suite: str, environment: dict[str, str]) -> Job:
     """Says how the tests of Node are run in another runtime than Node."""
-    tests = sorted((ROOT / "tests/node").glob("*.test.mjs"))
-    paths = {path.name.removesuffix(".test.mjs"): f"./{path.relative_to(ROOT)}" for path in tests}
+    names = {path.name.removesuffix(".test.mjs"): path for path in sorted((ROOT / "tests/node").glob("*.test.mjs"))}
     if suite == "bun":
-        files = [paths[name] for name in paths if name not in NOT_BUN]
+        files = [f"./{path.relative_to(ROOT)}" for name, path in names.items() if name not in NOT_BUN]
         return Job(row, suite, [str(versions.bun()), "test", "--timeout", "200000", *files], environment)
     program, folder = versions.deno()
     options = ["--no-check", "--allow-all", "--no-lock", "--node-modules-dir=manual"]
-    files = [paths[name] for name in DENO.split()]
+    files = [str(names[name].relative_to(ROOT)) for name in DENO]
     return Job(row, suite, [str(program), "test", *options, *files], environment, folder)
 
 

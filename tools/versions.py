@@ -117,12 +117,12 @@ def deno() -> tuple[Path, Path]:
     (installed / "quotalock").mkdir(parents=True)
     (folder / "package.json").write_text("{}\n")
     (folder / "tests").symlink_to(ROOT / "tests")
-    for part in (*ours.glob("index.*"), *ours.glob("*.node"), ours / "package.json"):
-        shutil.copy(part, installed / "quotalock")
-    for name in ("lib", "frameworks", "bin"):
-        shutil.copytree(ours / name, installed / "quotalock" / name)
-    for name in IMPORTED:
-        (installed / name).symlink_to(ours / "node_modules" / name)
+    for file in (*ours.glob("index.*"), *ours.glob("*.node"), ours / "package.json"):
+        shutil.copy(file, installed / "quotalock")
+    for part in ("lib", "frameworks", "bin"):
+        shutil.copytree(ours / part, installed / "quotalock" / part)
+    for imported in IMPORTED:
+        (installed / imported).symlink_to(ours / "node_modules" / imported)
     return ours / "node_modules/.bin/deno", folder
 
 

@@ -38,9 +38,9 @@ OTHERS = {
     "memory": ("Memory of a key on the server", "After one call for each key, by `used_memory`, names included."),
     "requests": (
         "Whole requests",
-        "wrk keeps 8 requests in flight to an application that limits each by its query and does nothing else: all "
-        "admitted by 10,000 keys, and all denied by one. CPU and memory are those of all its processes: php-fpm's and "
-        "nginx', uvicorn's, Node's.",
+        "wrk keeps 8 requests in flight. The application limits each request by the key in its query, and does nothing "
+        "else. With 10,000 keys all requests are admitted, with one key all are denied. CPU and memory are those of "
+        "all processes of the application: php-fpm and nginx, uvicorn, or Node.",
     ),
 }
 

@@ -46,8 +46,8 @@ OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memo
 
 _LUA = "a script that only counts, by `EVALSHA` with its hash known beforehand"
 _LESS = (
-    "Its script does less: it returns yes or no, without the wait and what remains, it has no deadline, and a counter "
-    "that lost its TTL denies forever."
+    "Their scripts do less: they return yes or no, without the wait and the remaining calls. They have no deadline, "
+    "and a counter that lost its TTL denies forever."
 )
 _LESS_HERE = "It keeps one number for a key: no policies of several rules, no change of a policy, no deadline."
 

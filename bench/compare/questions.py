@@ -107,8 +107,8 @@ QUESTIONS = (
         "uncontended",
         "One call at a time, all admitted",
         "1,000 keys in turn, a fixed window of a day that is never used up. The server has its own core, so what "
-        "counts is how client and server wake each other, as over a network. With 8 threads, and where calls are in "
-        "flight, the kernel places them.",
+        "counts is how client and server wake each other, as over a network. With 8 threads, or with several calls "
+        "in flight, the kernel chooses the cores of client and server.",
         (
             *_one(THOUSAND),
             Group("PHP, unix socket", "PHP", peers.PHP_UNIX),
@@ -149,14 +149,15 @@ QUESTIONS = (
     Question(
         "real-log",
         "The addresses of a real log, a third denied",
-        "10,000 requests to a real web server in their order, one call at a time, at the limit a day and address that "
-        "denies closest to a third of them. Each pass through the log begins anew.",
+        "The calls are the 10,000 requests in the log of a real web server, in their order, one call at a time. All "
+        "addresses have the same limit per day: the one that denies closest to a third of the requests. Each pass "
+        "through the log begins with unused limits.",
         _one(logged(), node=BLOCKING),
     ),
     Question(
         "in-flight",
         "16, 100 and 1,000 calls in flight",
-        "As the first question, on one event loop with so many calls at once.",
+        "The keys and the limit are those of the first table. One event loop has 16, 100 or 1,000 calls in flight.",
         tuple(
             _flying(language, who, lanes)
             for lanes in (16, 100, 1000)
@@ -172,7 +173,8 @@ QUESTIONS = (
     Question(
         "locks",
         "A lock acquired and released",
-        "1,000 free locks in turn, each by a handle of its own with a lease of 30 s. One call is the pair.",
+        "1,000 free locks in turn, each with its own handle and a lease of 30 s. One call is an acquisition and its "
+        "release.",
         tuple(Group(language, language, who, kind="lock") for language, who in peers.LOCKS.items()),
     ),
     Question(
@@ -184,9 +186,9 @@ QUESTIONS = (
     Question(
         "server",
         "Cost of more keys and more rules on the server",
-        "100 calls in flight from Node. All keys are there before the rounds begin. Of several rules, ours are decided "
-        "together in one call; next to it are a counter for each rule, asked in one pipeline, and "
-        "rate-limiter-flexible's union: both charge the other rules where one denies.",
+        "100 calls in flight from Node. All keys exist before the rounds begin. Quotalock decides several rules "
+        "together in one call. It is compared with a counter for each rule, asked in one pipeline, and with "
+        "rate-limiter-flexible's union. If one rule denies, both of these still charge the other rules.",
         (
             *(
                 Group(f"{count:,} keys", "Node", FAST, many(count), lanes=100, filled=True)

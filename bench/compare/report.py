@@ -48,9 +48,9 @@ RULES = """
 
 * Networks, TLS and clusters. Over a network the number of round trips matters most: with one call at a time it is
   the column "reads".
-* The content of the answers. Quotalock's answer contains the wait and what remains. A call can be charged once
-  even if replies are lost, and a counter without a TTL repairs itself. Scripts that only return yes or no do less
-  work in their time.
+* The content of the answers. Quotalock's answer contains the wait and the remaining calls. With a request id,
+  Quotalock charges a call once even if replies are lost. A counter of Quotalock without a TTL repairs itself. Scripts
+  that only return yes or no do less work in their time.
 * Other algorithms than fixed windows, and other machines: use the ratios, not the figures.
 
 ## How to read the tables

@@ -104,7 +104,7 @@ function frozen(string $client, int $port, float $ttl): array
         if ($client === 'ours') {
             $lock->assertHeld();
         } elseif ($lock->isExpired()) {
-            return ['told' => false, 'after' => $after(), 'how' => 'not told; `isExpired` is true'];
+            return ['told' => false, 'after' => $after(), 'how' => 'no notice; `isExpired` is true'];
         } else {
             $lock->release();
         }

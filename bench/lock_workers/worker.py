@@ -120,7 +120,7 @@ def frozen(client: str, port: int, ttl: float) -> dict[str, Any]:
     try:
         lock.release()
     except Exception as error:
-        return {"told": False, "after": None, "how": f"not told; `release` raises {type(error).__name__}"}
+        return {"told": False, "after": None, "how": f"no notice; `release` raises {type(error).__name__}"}
     return {"told": False, "after": None, "how": "never"}
 
 

@@ -107,7 +107,7 @@ def stopped(command: Sequence[str]) -> tuple[Cell, Cell, Cell]:
             gone = holder.ask("release", name="l")
             freed += acquire(third).get("ok") is True
             if later.get("told"):
-                learns = f"told: {later['told']}"
+                learns = f"notified: {later['told']}"
             elif later.get("ok") is False:
                 learns = "when it asks"
             elif gone.get("ok") is not True:

@@ -7,7 +7,6 @@ const native = require('./native.js')
 const { advise, hasAdvice } = require('./advice.js')
 const { bytesOf, text } = require('./argument.js')
 const { decideAtOnce, hasTurned, mustTurn } = require('./at_once.js')
-const { collected } = require('./collected.js')
 const { construct } = require('./errors.js')
 const { inbox, instant, MORE } = require('./inbox.js')
 const pending = require('./pending.js')
@@ -288,7 +287,8 @@ function register(limiter, owner, name) {
   return { native: limiter, number, name, inMemory: limiter.inMemory }
 }
 
-const owners = collected((/** @type {number} */ number) => {
+const owners = new FinalizationRegistry((/** @type {number} */ number) => {
+  if (!native.hasChannel()) return
   // Calls that were written while the owner lived may still be there.
   flush()
   channel.remove(number)

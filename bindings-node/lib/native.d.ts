@@ -276,6 +276,12 @@ export interface ClientInput {
   report?: boolean
 }
 
+/**
+ * Whether the channel of this thread is there still. Deno frees the objects of the native half when a worker ends, and then still
+ * calls back for what was collected as garbage: no object may be called then.
+ */
+export declare function hasChannel(): boolean
+
 /** The number by which such header fields are asked for. */
 export declare function headerFields(syntax: string, legacy: boolean): number
 
@@ -299,8 +305,8 @@ export declare function limiterWarning(): string | null
 /**
  * Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
  * `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
- * have one permit; a holder takes `weight` of them, and waits for at most `wait_ms` unless told otherwise. What is missing
- * is as the core has it.
+ * have one permit; a holder takes `weight` of them, and a call waits for at most `wait_ms` (default: not at all). Each
+ * missing option has the default of the core.
  */
 export declare function makeLock(kind: string, clients: Array<Client>, names: Array<Buffer>, permits: number, waitMs: number, ttlMs?: number | undefined | null, fair?: boolean | undefined | null, renew?: boolean | undefined | null, maxHoldMs?: number | undefined | null, tokenAbove?: number | undefined | null, label?: string | undefined | null, replicasAck?: number | undefined | null, ackTimeoutMs?: number | undefined | null, weight?: number | undefined | null): Lock
 

@@ -2,7 +2,7 @@
 
 // Warns of what was collected as garbage while it was held.
 
-const { collected } = require('./collected.js')
+const { hasChannel } = require('./native.js')
 
 /** @typedef {{ letGo(): string | null }} Held what knows whether it is held; lets it go and says what to warn of */
 
@@ -12,7 +12,8 @@ const MOST = 100
 /** @type {Set<string>} */
 const told = new Set()
 
-const registry = collected((/** @type {Held} */ held) => {
+const registry = new FinalizationRegistry((/** @type {Held} */ held) => {
+  if (!hasChannel()) return
   const message = held.letGo()
   if (message === null || told.has(message) || told.size === MOST) return
   told.add(message)

@@ -8,7 +8,7 @@
 //! What is needed for every call are functions (call_functions.rs); the rest are methods.
 
 use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use napi::Env;
@@ -34,6 +34,20 @@ pub struct Channel {
     /// Nobody has it while JavaScript runs.
     pub(crate) transport: Rc<RefCell<Transport>>,
     pub(crate) mailbox: Arc<Mailbox>,
+    /// Nobody else has it.
+    _alive: Rc<()>,
+}
+
+thread_local! {
+    /// Of the channel of this thread, if it is there still.
+    static ALIVE: RefCell<Weak<()>> = const { RefCell::new(Weak::new()) };
+}
+
+/// Whether the channel of this thread is there still. Deno frees the objects of the native half when a worker ends, and then still
+/// calls back for what was collected as garbage: no object may be called then.
+#[napi]
+pub fn has_channel() -> bool {
+    ALIVE.try_with(|alive| alive.try_borrow().is_ok_and(|alive| alive.strong_count() > 0)).unwrap_or(false)
 }
 
 #[napi]
@@ -62,7 +76,9 @@ impl Channel {
                 |transport: Rc<RefCell<Transport>>| _ = transport.try_borrow_mut().map(|mut transport| transport.end());
             env.add_env_cleanup_hook(transport.clone(), end).map_err(error::failed)?;
         }
-        Ok(Channel { decider, free: Vec::new(), transport, mailbox })
+        let alive = Rc::new(());
+        ALIVE.with(|last| last.replace(Rc::downgrade(&alive)));
+        Ok(Channel { decider, free: Vec::new(), transport, mailbox, _alive: alive })
     }
 
     /// Whether calls are written on JavaScript's own loop.

@@ -12,8 +12,8 @@ use crate::locks::{as_is, count, made, time};
 
 /// Makes a handle for mutexes (`lock`, one name or several), for a `semaphore`, for one side of a read-write lock (`read`,
 /// `write`), or for a mutex over several servers (`quorum`), one for each client. The others have one client. All but a semaphore
-/// have one permit; a holder takes `weight` of them, and waits for at most `wait_ms` unless told otherwise. What is missing
-/// is as the core has it.
+/// have one permit; a holder takes `weight` of them, and a call waits for at most `wait_ms` (default: not at all). Each
+/// missing option has the default of the core.
 #[allow(clippy::too_many_arguments, reason = "an object's fields take ten times as long to read")]
 #[napi(catch_unwind)]
 pub fn make_lock(

@@ -87,7 +87,7 @@ def _memory_of(url: str) -> list[tuple[str, int, int]]:
     limiter.consume(KEY, request_id="3f9c1a52-7f4e-4f0b-9d0b-0c5a3f1e2d77")
     server.delete(limiter.redis_key(KEY))
     (request,) = server.keys()
-    measure("what is remembered of a request of one rule, its id a UUID", request)
+    measure("a remembered request id (a UUID), with one rule", request)
     return sizes
 
 

@@ -58,7 +58,7 @@ def _each(size: int) -> str:
 
 
 def cache() -> str:
-    """The bytes of an entry by the size of its value, and of what is left of one that was forgotten."""
+    """The bytes of an entry by the size of its value, and of one after `invalidate`."""
     with (
         Server(SERVER) as server,
         quotalock.Client(server.url, timeout=10.0) as client,
@@ -70,5 +70,5 @@ def cache() -> str:
             pages.put(key, b"x" * length)
             rows.append([f"an entry with a value of {length:,} bytes", f"{raw.memory_usage(pages.redis_key(key)):,}"])
         pages.invalidate(key)
-        rows.append(["what is kept of one that was forgotten", f"{raw.memory_usage(pages.redis_key(key)):,}"])
+        rows.append(["an entry after `invalidate`", f"{raw.memory_usage(pages.redis_key(key)):,}"])
         return table(["", "bytes"], rows)

@@ -131,7 +131,10 @@ def in_readme() -> str:
         lines.append([label, f"{calls:,.0f}", _library(library), f"{others:,.0f}", ratio])
         noises += [(name, noise) for noise in [group(question, name).get("noise")] if noise]
     machine, date, _, server, _ = CONDITIONS
-    told = "".join(f" In {name}'s worst round other processes used {noise:.0%} of the cores." for name, noise in noises)
+    told = "".join(
+        f" The figures of {name} are less exact: other processes used {noise:.0%} of the cores in the worst round."
+        for name, noise in noises
+    )
     heading = (
         f"Calls per second, all admitted. Medians of one run of `make compare` on {date.split()[0]} "
         f"({machine.partition(' (')[0]}, {server}).\n{told.strip()}\n\n"

@@ -76,12 +76,13 @@ def test_damaged_values_are_findings_and_heal(everywhere: Console) -> None:
 
 def test_a_key_without_ttl_is_a_finding(console: Console) -> None:
     limiter = console.client.limiter("checkout", "3/minute")
-    limiter.consume("k")
+    limiter.consume("k", cost=2)
     console.redis.persist(f"{console.prefix}:limit:checkout:{{k}}")
     found = console.found("checkout", "k", code=1)
     assert (found["ttl_ms"], found["state"]) == (None, "admits")
     assert "no TTL" in found["findings"][0]
-    limiter.consume("k")
+    # A charge does so only in the next window.
+    limiter.refund("k", 1)
     assert console.found("checkout", "k")["findings"] == []
 
 

@@ -34,8 +34,8 @@ def test_lost_replies_are_errors_and_charged_at_most_once(
         # The server knows the script from now on: a lost reply that says otherwise would be of a call that did not run.
         worker.decide("peek", "lost", POLICY, "k", cost=1)
         proxy.faults = replace(FAULTS[fault])
-        worker.begin_load(MIX, seconds=20, calls=1000, in_flight=in_flight)
-        history = worker.end_load(within=25)
+        worker.begin_load(MIX, seconds=60, calls=1000, in_flight=in_flight)
+        history = worker.end_load(within=70)
         lost, proxy.faults = proxy.counts.lost, Faults()
         failed = measure.errors(history)
         succeeded = len(history) - len(failed)

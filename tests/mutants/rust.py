@@ -5,7 +5,8 @@ mutants as fit in the time. Another seed takes another shard; with as many seeds
 mutant has been tested once. With files it tests all of their mutants.
 
 A mutant is built with the unit tests of its own crate. Those that survive these are built again with the unit tests of
-the core and the vectors in memory. None of them needs a server.
+the core and the vectors in memory, and those that survive this with the random tests that compare the Rust code with
+the scripts, on a Redis.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -33,6 +35,9 @@ OWN = ["--cargo-arg=--lib"]
 # cargo-mutants would build the baseline from other packages, so `passes` tests them instead.
 WITHOUT = ["--baseline=skip", "--timeout=300"]
 VECTORS = ["--cargo-arg=--lib", "--cargo-arg=--test=vectors", "--test-package=quotalock,quotalock-tests", *WITHOUT]
+TWINS = ["--cargo-arg=--test=all", "--test-package=quotalock-tests", *WITHOUT]
+COMPARING = ["--", "--", "twin", "oracle::", "changes::", "bounds::"]
+WITH_A_SERVER = [sys.executable, str(ROOT / "tests/harness/with_servers.py"), "--only", "redis-7.0", "--"]
 # Passed on to the tests: without those that need a server, or seconds.
 SKIPPED = ("every_vector_on_every_server", "every_vector_as_a_user", "a_million_keys", "in_a_crowd", "into_every_slot")
 TESTS = ["--", "--", *(f"--skip={test}" for test in SKIPPED)]
@@ -70,14 +75,16 @@ def listed(*options: str) -> list[dict[str, Any]]:
     return list(json.loads(found))
 
 
-def tested(folder: Path, until: float, options: list[str]) -> list[tuple[dict[str, Any], bool]] | None:
+def tested(
+    folder: Path, until: float, options: list[str], around: Sequence[str]
+) -> list[tuple[dict[str, Any], bool]] | None:
     """Tests mutants until a time: each of those that build, and whether it survived.
 
     None if the tests fail without any.
     """
     folder.mkdir(parents=True, exist_ok=True)
     bound = ["timeout", "--signal=INT", "--kill-after=60", str(max(1, round(until - time.monotonic())))]
-    command = [*bound, *CARGO, f"--output={folder}", "--no-times", *options]
+    command = [*around, *bound, *CARGO, f"--output={folder}", "--no-times", *options]
     code = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=False).returncode
     if code == UNFIT:
         return None
@@ -86,6 +93,13 @@ def tested(folder: Path, until: float, options: list[str]) -> list[tuple[dict[st
     if code not in JUDGED:
         print(f"the time is over after {len(judged)} mutants", flush=True)
     return [(of["Mutant"], how == "MissedMutant") for of, how in judged if how != "Unviable"]
+
+
+def only(mutants: list[dict[str, Any]]) -> list[str]:
+    """The options that choose these mutants."""
+    names = [f"--re=^{re.escape(mutant['name'])}$" for mutant in mutants]
+    # A mutant that deletes a field passes every --re.
+    return names + sorted({f"--file={mutant['file']}" for mutant in mutants})
 
 
 def passes() -> bool:
@@ -109,17 +123,19 @@ def main(seed: int, minutes: float, files: list[str]) -> int:
     chosen = [f"--file={file}" for file in files] or [f"--shard={seed % shards}/{shards}", "--sharding=round-robin"]
     print(f"{len(listed(*chosen))} of {len(every)} mutants: {' '.join(chosen)}", flush=True)
     end = began + minutes * 60
-    # The second part tests the few that survive the first.
-    first = tested(FOLDER / "own", began + minutes * 60 * (1 if files else 0.7), [*chosen, *OWN, *TESTS])
+    # The other parts test the few that survive the first.
+    first = tested(FOLDER / "own", began + minutes * 60 * (1 if files else 0.7), [*chosen, *OWN, *TESTS], [])
     left = [mutant for mutant, survived in first or [] if survived]
-    names = [f"--re=^{re.escape(mutant['name'])}$" for mutant in left]
-    # A mutant that deletes a field passes every --re.
-    names += sorted({f"--file={mutant['file']}" for mutant in left})
     if first is None or (left and not passes()):
         print("the tests fail without any mutant: mend that first")
         return 1
-    second = tested(FOLDER / "vectors", end, [*names, *VECTORS, *TESTS]) or [] if left else []
+    second = tested(FOLDER / "vectors", end, [*only(left), *VECTORS, *TESTS], []) or [] if left else []
     survived = {mutant["name"]: survived for mutant, survived in second}
+    left = [mutant for mutant, lives in second if lives and mutation(mutant) not in survivors()]
+    third = tested(FOLDER / "twins", end, [*only(left), *TWINS, *COMPARING], WITH_A_SERVER) or [] if left else []
+    survived.update({mutant["name"]: lives for mutant, lives in third})
+    untested = {mutant["name"] for mutant in left} - {mutant["name"] for mutant, _ in third}
+    survived = {name: lives for name, lives in survived.items() if name not in untested}
     # The time may end before the second part does.
     ends = [(mutation(mutant), survived.get(mutant["name"])) for mutant, lives in first if lives]
     fates = [(mutation(mutant), False) for mutant, lives in first if not lives]

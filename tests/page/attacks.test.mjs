@@ -49,7 +49,7 @@ test('names are text, whoever made them', async (context) => {
   await enter(page, (await serve(context, url, ['--allow-writes'])).url)
   for (const name of [...HOSTILE, SEEN]) {
     await page.getByRole('searchbox').fill(name)
-    for (const section of ['Denied or near the limit', 'Locks', 'Stocks', 'Keys without TTL', 'Decisions a second']) {
+    for (const section of ['Denied or near the limit', 'Locks', 'Stocks', 'Keys without TTL', 'Decisions per second']) {
       await line(page, section, name).first().waitFor()
     }
   }

@@ -151,7 +151,7 @@ test('a screen reader finds landmarks, headings and named tables', async (contex
     assert.equal(await page.getByRole(role).count(), 1, role)
   await page.getByRole('navigation', { name: 'Overview' }).waitFor()
   const headings = [
-    'Decisions a second',
+    'Decisions per second',
     'Denied or near the limit',
     'Keys without TTL',
     'Locks',

@@ -20,7 +20,8 @@ const picture = (page, name) => page.screenshot({ path: fileURLToPath(new URL(`s
 test('pictures of the page', { timeout: 20 * 60_000 }, async (context) => {
   const { url } = await redis(context, '--maxmemory', '64mb')
   await redis(context, '--replicaof', ...url.replace('redis://', '').split(':'))
-  await shop(context, url, '3')
+  // So many buyers that few of them are denied.
+  await shop(context, url, '3', '600', '40000')
   const own = new Client(url)
   context.after(() => own.close())
   const logins = own.limiter('login', '5/h')

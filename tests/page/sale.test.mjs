@@ -28,7 +28,7 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
     .getByRole('row')
     .filter({ hasText: /user:\d+/ })
     .first()
-  await buyer.getByText('Refused').waitFor()
+  await buyer.getByText('Denied', { exact: true }).waitFor()
   await buyer.getByText('3/10 seconds: 0 of 3 left').waitFor()
   // Nothing has to be pressed: it comes back by itself.
   assert.equal(await refused.getByRole('button').count(), 0)
@@ -40,14 +40,14 @@ test('a person sees the sale sell, the limiter deny and the lock held', async (c
     .getByText(/Lock invoices is held for \d+[sm] by night run on .*, and 2 wait/)
     .waitFor()
 
-  const limiter = line(page, 'Decisions a second', 'checkout')
+  const limiter = line(page, 'Decisions per second', 'checkout')
   await until(
     async () => (await number(limiter, 2)) > 0 && (await number(limiter, 3)) > 0,
     'checkout admits and denies',
   )
   assert.match(
     (await limiter.getByRole('img').getAttribute('aria-label')) ?? '',
-    /at most [\d.]+ a second admitted, at most [\d.]+ denied/,
+    /at most [\d.]+ per second admitted, at most [\d.]+ denied/,
   )
   await line(page, 'Caches', 'prices').getByText('1 entry').waitFor()
 })

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A shop at work on a Redis, for the page to show: `shop.py URL SECONDS`.
+"""A shop at work on a Redis, for the page to show: `shop.py URL SECONDS [BUYERS UNITS]`.
 
-It opens a sale and sells, slowly enough to be watched. Its limiter denies. Somebody holds a lock for so many seconds,
-and two others wait for it. It works until it is killed.
+It opens a sale and sells, slowly enough to be watched. With few buyers its limiter denies most calls. A process holds a
+lock for so many seconds, and two others wait for it. The shop works until it is killed.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ import random
 import sys
 import threading
 import time
+from typing import Any
 
 from quotalock import Client
 
-PIECES = 4000
+UNITS = 4000
 BUYERS = 40
 WAITERS = 2
 
 
-def buy(client: Client) -> None:
+def buy(client: Client, buyers: int) -> None:
     """Buyers who come again and again: the limiter admits some, and of those most pay."""
     checkout = client.limiter("checkout", "3/10s")
     sale = client.stock("sneaker-42")
     chance = random.Random()
     while True:
-        buyer = f"user:{chance.randrange(BUYERS)}"
+        buyer = f"user:{chance.randrange(buyers)}"
         if checkout.consume(buyer):
             taken = sale.take(buyer, 1, hold=30.0)
             if taken.reservation is not None and chance.random() < 0.7:
@@ -52,7 +53,7 @@ def hold(client: Client, label: str, seconds: float, told: int | None = None) ->
         time.sleep(seconds)
 
 
-def main(url: str, seconds: float) -> None:
+def main(url: str, seconds: float, buyers: int = BUYERS, units: int = UNITS) -> None:
     """Opens the sale, and lets everybody work. Who waits for the lock is a process of its own."""
     label = "night run"
     shop = os.getpid()
@@ -69,13 +70,13 @@ def main(url: str, seconds: float) -> None:
                 time.sleep(0.1)
             os._exit(0)
     client = Client(url, timeout=10.0, report=True)
-    client.stock("sneaker-42").open(PIECES, per_buyer=200)
-    works = [(hold, (client, label, seconds, told)), (buy, (client,)), (buy, (client,)), (search, (client,))]
-    for work, arguments in works:
+    client.stock("sneaker-42").open(units, per_buyer=200)
+    buying: tuple[Any, ...] = (buy, (client, buyers))
+    for work, arguments in ((hold, (client, label, seconds, told)), buying, buying, (search, (client,))):
         threading.Thread(target=work, args=arguments, daemon=True).start()
     print("open", flush=True)
     threading.Event().wait()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    main(sys.argv[1], float(sys.argv[2]), *map(int, sys.argv[3:]))

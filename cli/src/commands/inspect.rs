@@ -110,7 +110,7 @@ fn look(client: &Client, servers: &mut Servers, redis_key: Vec<u8>) -> Result<Op
     // What lies beside a lock or a sale lasts as long as that says; a value of somebody else is not ours to judge.
     let is_wrong = name.as_ref().is_some_and(|name| name.is_wrong_type(raw.kind.as_bytes()));
     if raw.ttl.is_none() && name.is_some() && !is_wrong {
-        told.findings.push("it has no TTL, so it may stay for ever: the next call that writes gives it one".into());
+        told.findings.push("it has no TTL, so it may stay forever: a later call gives it one".into());
     }
     Ok(Some(InspectedKey { redis_key, title, raw, told }))
 }

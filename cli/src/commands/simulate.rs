@@ -48,7 +48,7 @@ pub struct SimulateArguments {
     /// Format of the lines: nginx's log_format, or a regular expression with groups such as (?<time>...) and (?<ip>...)
     #[arg(long)]
     pattern: Option<String>,
-    /// Find the smallest limit of each policy's shape that denies less than this percentage of clients
+    /// Find the smallest limits that deny less than this percentage of clients; all limits of a policy are scaled together
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     suggest: Option<f64>,
     /// Number of most-denied clients to list
@@ -57,7 +57,7 @@ pub struct SimulateArguments {
     /// Number of clients to keep; requests of further clients are left out and counted
     #[arg(long, value_name = "COUNT", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_clients: u32,
-    /// Sort lines whose times are out of order by at most this; a line that comes later still ends the replay
+    /// Sort lines whose times are out of order by at most this; the replay ends at a line that is out of order by more
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     reorder: u64,
     /// Write the report with plots into an HTML file

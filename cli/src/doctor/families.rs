@@ -62,7 +62,7 @@ const HELD_FOR_EVER: &str = "if its holder died, the lock is never granted again
 
 families! {
     QUOTALOCK: "quotalock", "Quotalock", "it blocks no call: its value states its own times; but it stays in memory until it is used again",
-        "nothing: the next call that writes gives it a TTL";
+        "nothing: a later call gives it a TTL";
     WRONG_TYPE: "quotalock", "Quotalock", "each call that needs the key fails with wrong_type, for as long as the key is there",
         "see which other application uses these names, then rename the key or delete it";
     WRONG_REPORTS: "quotalock", "Quotalock", "what processes report is lost, so that quotalock top and serve show nothing of it; calls are decided as ever",

@@ -57,10 +57,10 @@ pub struct DoctorArguments {
     /// Maximum number of keys to scan, roughly
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_keys: Option<u64>,
-    /// Time to watch keys that look stuck, less if each is decided sooner: only keys seen in use are proven. 0 looks once
+    /// Maximum time to watch keys that look stuck. The watch ends sooner if each key has a result. Only keys seen in use are proven. 0 looks once
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = watch)]
     watch: u64,
-    /// Give the keys that are proven to be stuck a TTL, of these families; without a family it asks for each
+    /// Give a TTL to the keys of these families that are proven to be stuck; without a family it asks for each family
     #[arg(long, value_name = "FAMILY", num_args = 0.., value_delimiter = ',', value_parser = PossibleValuesParser::new(families::FIXABLE.map(|family| family.id)))]
     fix: Option<Vec<String>>,
     /// Answer yes for each family. It changes nothing that is not proven
@@ -69,10 +69,10 @@ pub struct DoctorArguments {
     /// The TTL of keys that don't state theirs, from 1h to 366d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = ttl)]
     ttl: u64,
-    /// Let keys end within the hour: --ttl may be shorter, and keys that state their window get that
+    /// Allow TTLs of less than 1h: --ttl may be shorter, and a key that states its own window gets that window as its TTL
     #[arg(long)]
     allow_short_ttl: bool,
-    /// Treat keys with names like this, such as 'buy:*', as a limiter's too; they are changed only if they are counted while watched
+    /// Treat keys that match this pattern, such as 'buy:*', as counters of a limiter too. --fix changes only those that it sees counting
     #[arg(long, value_name = "PATTERN", value_parser = also)]
     also: Vec<String>,
     /// File in which --fix notes keys and values before it changes them [default: quotalock-undo-<time>.jsonl]

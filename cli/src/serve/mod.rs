@@ -70,7 +70,7 @@ pub struct ServeArguments {
     /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
-    /// File with the counters of this host's and user's processes, for /metrics and the caches
+    /// File in which the processes of this user on this host share their counters, for /metrics and the caches
     #[arg(long, env = quotalock::metrics::METRICS_FILE_VARIABLE, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
 }

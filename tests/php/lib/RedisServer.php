@@ -4,10 +4,15 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests;
 
+use PHPUnit\Framework\Assert;
+
 /** A Redis of a test's own, to lock, fill, freeze and kill. It ends with this object, and with this process. */
 final class RedisServer
 {
-    public readonly int $port;
+    public int $port;
+
+    /** How often it has started. */
+    private int $starts = 0;
 
     /** @var resource|null */
     private $process = null;
@@ -20,10 +25,15 @@ final class RedisServer
     public function __construct(string ...$options)
     {
         $this->owner = getmypid();
-        $this->port = freePort();
         $this->folder = sys_get_temp_dir() . '/quotalock-php-' . bin2hex(random_bytes(6));
         mkdir($this->folder);
-        $this->start(...$options);
+        for ($try = 0; $try < 5; $try++) {
+            $this->port = freePort();
+            if ($this->launch($options)) {
+                return;
+            }
+        }
+        Assert::fail($this->log());
     }
 
     public function __destruct()
@@ -47,12 +57,35 @@ final class RedisServer
     /** Starts it, also again after kill(), on the same port; returns when it accepts connections. */
     public function start(string ...$options): void
     {
+        Assert::assertTrue($this->launch($options), $this->log());
+    }
+
+    /**
+     * Whether it has started on its port: by its own word, since another process may have taken the port, and would
+     * answer.
+     *
+     * @param list<string> $options
+     */
+    private function launch(array $options): bool
+    {
         $command = ['setpriv', '--pdeathsig', 'KILL', '--', 'redis-server', '--port', (string) $this->port];
         $command = [...$command, '--bind', '127.0.0.1', '--save', '', ...$options];
         $log = ['file', "$this->folder/log", 'a'];
         $pipes = [];
         $this->process = proc_open($command, [1 => $log, 2 => $log], $pipes, $this->folder);
-        eventually(fn () => listens($this->port), fn () => file_get_contents("$this->folder/log"));
+        $ready = fn (): bool => substr_count($this->log(), 'Ready to accept connections') > $this->starts;
+        eventually(fn () => $ready() || !proc_get_status($this->process)['running'], $this->log(...));
+        if (!$ready()) {
+            $this->kill();
+            return false;
+        }
+        $this->starts++;
+        return true;
+    }
+
+    private function log(): string
+    {
+        return (string) file_get_contents("$this->folder/log");
     }
 
     public function kill(): void

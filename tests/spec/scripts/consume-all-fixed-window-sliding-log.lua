@@ -10,6 +10,54 @@ end
 if ARGV[2] ~= '' and now > tonumber(ARGV[2]) then
   return {0, now}
 end
+do
+ local usual, denied, answer, place, values, headings, states, ttls = true, false, nil, 4, {}, {}, {}, {}
+ for n = 1, #KEYS do values[n] = redis.call('GETRANGE', KEYS[n], '0', '1023') end
+ for pass = 1, 2 do
+  answer, place = struct.pack('<i8i8', 1, now), 4
+  for n = 1, #KEYS do
+   local form, at, value, look, wait, left, reset, bytes, ttl = ARGV[place], place + 2, values[n], pass == 2, nil, 0, 0, nil, nil
+   local cost, counts = ARGV[at] + 0.0, ARGV[place + 1]
+   if form == '1' then
+    if #value == 43 and string.sub(value, 1, 19) == ARGV[at + 1] then
+     do -- rule 1
+      local limit_1, period_1 = ARGV[at + 2] + 0.0, ARGV[at + 3] + 0.0
+      local count_1, stop_1, last_1 = struct.unpack('<I8I8I8', value, 19 + 1)
+      if count_1 > 0 and last_1 > 0 and last_1 <= now and now < stop_1 and stop_1 <= last_1 + period_1 and cost <= limit_1
+       and count_1 + stop_1 + last_1 < 2^53 then
+       wait, left, reset = 0, limit_1 - count_1, stop_1 - now
+       if cost > left then
+        wait = reset
+        if left < 0 then left = 0 end
+       elseif not look then
+        left, bytes = left - cost, struct.pack('<I8I8I8', count_1 + cost, stop_1, now)
+       end
+      end
+     end
+    end
+    place = at + 4
+   end
+   if not wait or counts ~= '1' then
+    usual = false
+    break
+   end
+   denied = denied or wait > 0
+   headings[n], states[n], ttls[n] = ARGV[at + 1], bytes, ttl
+   answer = answer .. struct.pack('<i8i8i8i8i8', 0, 0, wait, left, reset)
+  end
+  if not usual or not denied then break end
+ end
+ if usual then
+  for n = 1, denied and 0 or #KEYS do
+   if ttls[n] then
+    redis.call('SET', KEYS[n], headings[n] .. states[n], 'PX', string.format('%d', ttls[n]))
+   else
+    redis.call('SET', KEYS[n], headings[n] .. states[n], 'KEEPTTL')
+   end
+  end
+  return answer
+ end
+end
 local dels, expiries, sets, ranges = {}, {}, {}, {}
 local has_coroutines, wrap, pause = pcall(function() return coroutine.wrap, coroutine.yield end)
 if not has_coroutines then

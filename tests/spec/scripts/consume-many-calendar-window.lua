@@ -17,23 +17,28 @@ local function decide(key)
   local cost = ARGV[3] + 0.0
   local look = cost <= 0
   if look then cost = -cost end
+  local wait, left, reset, bytes, ttl
   do -- rule 1
    local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
    local count_1, last_1 = struct.unpack('<I8I8', value, 19 + 1)
    local gone = now % period_1
-   if count_1 > 0 and last_1 <= now and last_1 >= now - gone and count_1 + last_1 < 2^53 then
-    local left, reset = limit_1 - count_1, period_1 - gone
-    if cost <= left then
-     if not look then
-      left = left - cost
-      redis.call('SET', key, ARGV[4] .. struct.pack('<I8I8', count_1 + cost, now), 'KEEPTTL')
-     end
-     return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, 0, left, reset)
-    elseif cost <= limit_1 then
+   if count_1 > 0 and last_1 <= now and last_1 >= now - gone and cost <= limit_1 and count_1 + last_1 < 2^53 then
+    wait, left, reset = 0, limit_1 - count_1, period_1 - gone
+    if cost > left then
+     wait = reset
      if left < 0 then left = 0 end
-     return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, reset, left, reset)
+    elseif not look then
+     left, bytes = left - cost, struct.pack('<I8I8', count_1 + cost, now)
     end
    end
+  end
+  if wait then
+   if ttl then
+    redis.call('SET', key, ARGV[4] .. bytes, 'PX', string.format('%d', ttl))
+   elseif bytes then
+    redis.call('SET', key, ARGV[4] .. bytes, 'KEEPTTL')
+   end
+   return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
   end
  end
  local HOLD = '<c16I8I8I8I8BI4'

@@ -17,6 +17,7 @@ local function decide(key)
   local cost = ARGV[3] + 0.0
   local look = cost <= 0
   if look then cost = -cost end
+  local wait, left, reset, bytes, ttl
   do -- rule 1
    local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
    local first_1, used_1, time_1, total_1 = struct.unpack('<I8I8I8I8', value, 19 + 1)
@@ -25,26 +26,33 @@ local function decide(key)
    if id == 250 and stop == base + 12 * room and next < 2^53 and sum < 2^40 and last < now and first_1 < next
     and next - first_1 <= room and used_1 > 0 and used_1 <= 2^39 and time_1 > now - period_1 and time_1 <= last
     and total_1 < 2^40 and first_1 + used_1 + time_1 + total_1 < 2^53 and cost <= limit_1 then
-    local left, live, wait, reset = limit_1 - used_1, next - first_1 + 1, 0, last + period_1 - now
+    local live = next - first_1 + 1
+    wait, left, reset = 0, limit_1 - used_1, last + period_1 - now
     if cost > left then
      wait = (sum - total_1) % 2^40 <= limit_1 - cost and time_1 + period_1 - now
+     if left < 0 then left = 0 end
     elseif not look then
      if live <= room and room <= 16 + live + live / 2 then
-      local entry = base + 12 * (next % room)
       left, reset, sum = left - cost, period_1, (sum + cost) % 2^40
-      redis.call('SETRANGE', key, string.format('%d', entry), struct.pack('<I7I5', now, sum))
-      local ttl = period_1 / 1000 + 1
-      if virtual and ttl < 3600000 then ttl = 3600000 end
-      redis.call('PEXPIRE', key, string.format('%d', ttl))
+      redis.call('SETRANGE', key, string.format('%d', base + 12 * (next % room)), struct.pack('<I7I5', now, sum))
+      local life = period_1 / 1000 + 1
+      if virtual and life < 3600000 then life = 3600000 end
+      redis.call('PEXPIRE', key, string.format('%d', life))
       redis.call('SETRANGE', key, '0', ARGV[4] .. struct.pack('<I8I8I8I8', first_1, used_1 + cost, time_1, total_1)
        .. struct.pack('<BI8I8I8I8I8', 250, next + 1, sum, now, room, stop))
      else
       wait = nil
      end
     end
-    if left < 0 then left = 0 end
-    if wait then return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset) end
    end
+  end
+  if wait then
+   if ttl then
+    redis.call('SET', key, ARGV[4] .. bytes, 'PX', string.format('%d', ttl))
+   elseif bytes then
+    redis.call('SET', key, ARGV[4] .. bytes, 'KEEPTTL')
+   end
+   return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
   end
  end
  local HOLD = '<c16I8I8I8I8BI4'

@@ -16,6 +16,7 @@ if #value == 43 and string.sub(value, 1, 19) == ARGV[4] then
  local cost = ARGV[3] + 0.0
  local look = cost <= 0
  if look then cost = -cost end
+ local wait, left, reset, bytes, ttl
  do -- rule 1
   local limit_1, period_1 = ARGV[5] + 0.0, ARGV[6] + 0.0
   local last_1, current_1, previous_1 = struct.unpack('<I8I8I8', value, 19 + 1)
@@ -23,13 +24,9 @@ if #value == 43 and string.sub(value, 1, 19) == ARGV[4] then
   local faded, space = previous_1 * gone, limit_1 - current_1
   if current_1 > 0 and space >= 0 and previous_1 <= limit_1 and last_1 <= now and last_1 >= now - gone and cost <= limit_1
    and faded < 2^53 and last_1 + current_1 + previous_1 < 2^53 then
-   local reset, wait = 2 * period_1 - gone, 0
-   local left = space - previous_1 + (faded - faded % period_1) / period_1
+   wait, left, reset = 0, space - previous_1 + (faded - faded % period_1) / period_1, 2 * period_1 - gone
    if cost <= left then
-    if not look then
-     left = left - cost
-     redis.call('SET', KEYS[1], ARGV[4] .. struct.pack('<I8I8I8', now, current_1 + cost, previous_1), 'KEEPTTL')
-    end
+    if not look then left, bytes = left - cost, struct.pack('<I8I8I8', now, current_1 + cost, previous_1) end
    elseif cost > space then
     local fits = limit_1 - cost
     if fits > current_1 then fits = current_1 end
@@ -40,8 +37,15 @@ if #value == 43 and string.sub(value, 1, 19) == ARGV[4] then
     wait = weight < 2^53 and period_1 - gone - (weight - weight % previous_1) / previous_1
    end
    if left < 0 then left = 0 end
-   if wait then return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset) end
   end
+ end
+ if wait then
+  if ttl then
+   redis.call('SET', KEYS[1], ARGV[4] .. bytes, 'PX', string.format('%d', ttl))
+  elseif bytes then
+   redis.call('SET', KEYS[1], ARGV[4] .. bytes, 'KEEPTTL')
+  end
+  return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
  end
 end
 local HOLD = '<c16I8I8I8I8BI4'

@@ -16,6 +16,7 @@ if #value == 50 and string.sub(value, 1, 26) == ARGV[4] then
  local cost = ARGV[3] + 0.0
  local look = cost <= 0
  if look then cost = -cost end
+ local wait, left, reset, bytes, ttl
  do -- rule 1
   local limit_1, period_1, capacity_1 = ARGV[5] + 0.0, ARGV[6] + 0.0, ARGV[7] + 0.0
   local tat_1, part_1, last_1 = struct.unpack('<I8I8I8', value, 26 + 1)
@@ -31,23 +32,31 @@ if #value == 50 and string.sub(value, 1, 26) == ARGV[4] then
     rest = part % limit_1
     taken, part = cost * step + (part - rest) / limit_1, rest
    end
-   local ahead, wait, charged = tat_1 - last_1, 0, not look
+   local ahead, needed, charged = tat_1 - last_1, 0, not look
    if used + taken > full or used + taken == full and part > full_part then
-    wait, charged = used + taken - full + (part > full_part and 1 or 0), false
+    needed, charged = used + taken - full + (part > full_part and 1 or 0), false
    end
    if charged then used = used + taken else part = part_1 end
    local missing = used * limit_1 + part
    if (ahead < full or ahead == full and part_1 <= full_part) and missing < 2^53 then
-    local reset, rest = part > 0 and used + 1 or used, missing % period_1
+    local rest = missing % period_1
+    wait, left, reset = needed, capacity_1 - (missing - rest) / period_1, used
+    if rest > 0 then left = left - 1 end
+    if part > 0 then reset = reset + 1 end
     if charged then
-     local ttl = math.ceil(reset / 1000) + 1
+     bytes, ttl = struct.pack('<I8I8I8', now + used, part, now), math.ceil(reset / 1000) + 1
      if virtual and ttl < 3600000 then ttl = 3600000 end
-     redis.call('SET', KEYS[1], ARGV[4] .. struct.pack('<I8I8I8', now + used, part, now), 'PX', string.format('%d', ttl))
     end
-    local left = capacity_1 - (missing - rest) / period_1 - (rest > 0 and 1 or 0)
-    return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
    end
   end
+ end
+ if wait then
+  if ttl then
+   redis.call('SET', KEYS[1], ARGV[4] .. bytes, 'PX', string.format('%d', ttl))
+  elseif bytes then
+   redis.call('SET', KEYS[1], ARGV[4] .. bytes, 'KEEPTTL')
+  end
+  return struct.pack('<i8i8i8i8i8i8i8', 1, now, 0, 0, wait, left, reset)
  end
 end
 local HOLD = '<c16I8I8I8I8BI4'

@@ -19,15 +19,23 @@ end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
+local SHORT_FORM = '<c3Bc16I7I7I2'
 local function blank(key, piece)
   return {
     key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
-    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece, offset = 116,
     whole = true, dirty = false,
   }
 end
 local function read(e, length)
   local _
+  local kind = string.byte(e.piece, 4)
+  if kind > 128 then
+    _, _, e.owner, e.made, e.fresh, e.size = struct.unpack(SHORT_FORM, e.piece)
+    e.kind, e.version, e.last, e.offset = kind - 128, e.made, e.made, 36
+    return e.kind < 3 and e.made < 2^53 and e.fresh < 2^49 and e.size <= 3980 and e.size == length - 36
+  end
+  if length < 116 then return false end
   _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
     struct.unpack(FORM, e.piece)
   return e.kind <= 3 and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < 2^53
@@ -36,7 +44,7 @@ end
 local function load(key)
   local piece = redis.call('GETRANGE', key, '0', '4095')
   local e, length = blank(key, piece), #piece
-  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
+  if length < 36 or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)
     return e
   end
@@ -52,7 +60,7 @@ local function load(key)
 end
 local function payload(e)
   if e.kind == 0 then return '' end
-  if 116 + e.size <= #e.piece then return string.sub(e.piece, 116 + 1) end
+  if e.offset + e.size <= #e.piece then return string.sub(e.piece, e.offset + 1) end
   return redis.call('GETRANGE', e.key, 116, -1)
 end
 local function good_until(e)
@@ -60,8 +68,13 @@ local function good_until(e)
 end
 local function packed(e)
   local till = math.max(now, e.guard, good_until(e), e.kind ~= 0 and e.made + e.fresh + e.stale or 0)
+  local kept = math.ceil((till - now) / 1000) + 60000
+  if e.kind ~= 0 and e.kind ~= 3 and e.size <= 3980 and e.version == e.made and e.last == e.made
+    and e.stale + e.delta + e.deadline + e.ttl + e.failed + e.pause + e.guard == 0 then
+    return struct.pack(SHORT_FORM, 'QC\1', 128 + e.kind, e.owner, e.made, e.fresh, e.size), kept
+  end
   return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
-    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + 60000
+    e.failed, e.pause, e.guard, e.size), kept
 end
 local function try(...)
   local done = redis.pcall(...)
@@ -76,16 +89,18 @@ local function save(e, value, freeing)
   local head, kept = packed(e)
   local call = freeing and try or redis.call
   if value or not e.whole then call('SETRANGE', e.key, 0, '') end
-  if not value and not e.whole then
+  if not value and not e.whole and #head == e.offset then
     redis.call('PEXPIRE', e.key, kept)
     redis.call('SETRANGE', e.key, 0, head)
     return
   end
-  if not call('SET', e.key, value or head, 'PX', kept) then
+  local has_room = value and #head == 116
+  local all = has_room and value or head .. (value and string.sub(value, 116 + 1) or payload(e))
+  if not call('SET', e.key, all, 'PX', kept) then
     redis.call('DEL', e.key)
-    redis.call('SET', e.key, value or head, 'PX', kept)
+    redis.call('SET', e.key, all, 'PX', kept)
   end
-  if value then redis.call('SETRANGE', e.key, 0, head) end
+  if has_room then redis.call('SETRANGE', e.key, 0, head) end
 end
 local function next_token(e)
   return math.max(e.last + 1, now)

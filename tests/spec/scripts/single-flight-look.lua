@@ -13,7 +13,14 @@ end
 if #ARGV == 6 then
   local piece = redis.call('GETRANGE', KEYS[1], '0', '4095')
   local length = #piece
-  if length >= 116 and length < 4096 then
+  if length >= 36 and length <= 36 + 3980 and string.byte(piece, 4) > 128 then
+    local mark, kind, _, made, fresh, size = struct.unpack('<c3Bc16I7I7I2', piece)
+    if mark == 'QC\1' and kind < 128 + 3 and size == length - 36 and made <= now and made + fresh > now
+      and fresh < 2^49 then
+      return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, 0, 0, 0, kind - 128, 0, now - made),
+        string.sub(piece, 36 + 1)}
+    end
+  elseif length >= 116 and length < 4096 then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
       struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
     local left = made + fresh - now
@@ -34,15 +41,23 @@ end
 local string, math = string, math
 local NOBODY = string.rep('\0', 16)
 local FORM = '<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8'
+local SHORT_FORM = '<c3Bc16I7I7I2'
 local function blank(key, piece)
   return {
     key = key, kind = 0, owner = NOBODY, version = 0, last = 0, made = 0, fresh = 0, stale = 0, delta = 0, deadline = 0,
-    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece,
+    ttl = 0, failed = 0, pause = 0, guard = 0, size = 0, piece = piece, offset = 116,
     whole = true, dirty = false,
   }
 end
 local function read(e, length)
   local _
+  local kind = string.byte(e.piece, 4)
+  if kind > 128 then
+    _, _, e.owner, e.made, e.fresh, e.size = struct.unpack(SHORT_FORM, e.piece)
+    e.kind, e.version, e.last, e.offset = kind - 128, e.made, e.made, 36
+    return e.kind < 3 and e.made < 2^53 and e.fresh < 2^49 and e.size <= 3980 and e.size == length - 36
+  end
+  if length < 116 then return false end
   _, e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl, e.failed, e.pause, e.guard, e.size =
     struct.unpack(FORM, e.piece)
   return e.kind <= 3 and math.max(e.version, e.last, e.made, e.deadline, e.failed, e.guard) < 2^53
@@ -51,7 +66,7 @@ end
 local function load(key)
   local piece = redis.call('GETRANGE', key, '0', '4095')
   local e, length = blank(key, piece), #piece
-  if length < 116 or string.sub(piece, 1, 3) ~= 'QC\1' then
+  if length < 36 or string.sub(piece, 1, 3) ~= 'QC\1' then
     check_format(piece)
     return e
   end
@@ -67,7 +82,7 @@ local function load(key)
 end
 local function payload(e)
   if e.kind == 0 then return '' end
-  if 116 + e.size <= #e.piece then return string.sub(e.piece, 116 + 1) end
+  if e.offset + e.size <= #e.piece then return string.sub(e.piece, e.offset + 1) end
   return redis.call('GETRANGE', e.key, 116, -1)
 end
 local function good_until(e)
@@ -75,8 +90,13 @@ local function good_until(e)
 end
 local function packed(e)
   local till = math.max(now, e.guard, good_until(e), e.kind ~= 0 and e.made + e.fresh + e.stale or 0)
+  local kept = math.ceil((till - now) / 1000) + 60000
+  if e.kind ~= 0 and e.kind ~= 3 and e.size <= 3980 and e.version == e.made and e.last == e.made
+    and e.stale + e.delta + e.deadline + e.ttl + e.failed + e.pause + e.guard == 0 then
+    return struct.pack(SHORT_FORM, 'QC\1', 128 + e.kind, e.owner, e.made, e.fresh, e.size), kept
+  end
   return struct.pack(FORM, 'QC\1', e.kind, e.owner, e.version, e.last, e.made, e.fresh, e.stale, e.delta, e.deadline, e.ttl,
-    e.failed, e.pause, e.guard, e.size), math.ceil((till - now) / 1000) + 60000
+    e.failed, e.pause, e.guard, e.size), kept
 end
 local function try(...)
   local done = redis.pcall(...)
@@ -91,16 +111,18 @@ local function save(e, value, freeing)
   local head, kept = packed(e)
   local call = freeing and try or redis.call
   if value or not e.whole then call('SETRANGE', e.key, 0, '') end
-  if not value and not e.whole then
+  if not value and not e.whole and #head == e.offset then
     redis.call('PEXPIRE', e.key, kept)
     redis.call('SETRANGE', e.key, 0, head)
     return
   end
-  if not call('SET', e.key, value or head, 'PX', kept) then
+  local has_room = value and #head == 116
+  local all = has_room and value or head .. (value and string.sub(value, 116 + 1) or payload(e))
+  if not call('SET', e.key, all, 'PX', kept) then
     redis.call('DEL', e.key)
-    redis.call('SET', e.key, value or head, 'PX', kept)
+    redis.call('SET', e.key, all, 'PX', kept)
   end
-  if value then redis.call('SETRANGE', e.key, 0, head) end
+  if has_room then redis.call('SETRANGE', e.key, 0, head) end
 end
 local function next_token(e)
   return math.max(e.last + 1, now)
@@ -180,7 +202,8 @@ for n, e in ipairs(entries) do
   local duty = duty_of(e, e.kind == 0 or stale or early)
   local left = duty ~= 0 and e.deadline - now or e.kind == 3 and over + e.stale - now or 0
   if e.dirty and ttl > 0 and (duty == 1 or e.kind == 0 or takes_writes(e)) then
-    local list = e.whole and wholes or heads
+    e.head, e.kept = packed(e)
+    local list = (e.whole or #e.head ~= e.offset) and wholes or heads
     list[#list + 1] = e
   end
   if duty == 2 and e.kind == 0 and channel ~= '' and step == 2 then waits[#waits + 1] = KEYS[2 * n] end
@@ -191,14 +214,7 @@ for n, e in ipairs(entries) do
 end
 if #heads > 0 then redis.call('SETRANGE', heads[1].key, 0, '') end
 for _, key in ipairs(waits) do register(key, channel) end
-for _, e in ipairs(heads) do
-  local head, kept = packed(e)
-  redis.call('PEXPIRE', e.key, kept)
-  e.head = head
-end
-for _, e in ipairs(wholes) do
-  local head, kept = packed(e)
-  redis.call('SET', e.key, head, 'PX', kept)
-end
+for _, e in ipairs(heads) do redis.call('PEXPIRE', e.key, e.kept) end
+for _, e in ipairs(wholes) do redis.call('SET', e.key, e.head .. payload(e), 'PX', e.kept) end
 for _, e in ipairs(heads) do redis.call('SETRANGE', e.key, 0, e.head) end
 return reply

@@ -15,7 +15,7 @@ export class Caches {
         say(cell, rate(row[of]))
     /** @type {List<CacheRow>} */
     this.list = new List(find(root, '.list'), {
-      label: 'Caches: gets a second',
+      label: 'Caches: gets per second',
       id: (row) => row.name,
       text: (row) => row.name,
       columns: [

@@ -11,10 +11,10 @@ const SOURCES = /** @type {Record<string, string>} */ ({
   redis: 'by Redis',
   memory: 'in memory',
   'deny-cache': 'by remembered denials',
-  lease: 'by leases',
-  local: 'locally, Redis being away',
-  open: 'let through, Redis being away',
-  closed: 'refused, Redis being away',
+  lease: 'by prefetched permits',
+  local: 'in the process, as Redis is down',
+  open: 'allowed, as Redis is down',
+  closed: 'denied, as Redis is down',
 })
 
 /** @param {Record<string, number>} bySource */
@@ -45,7 +45,7 @@ export class Decisions {
     this.all.addEventListener('click', () => this.#choose(''))
     /** @type {List<LimiterRow>} */
     this.list = new List(find(root, '.list'), {
-      label: 'Limiters: decisions a second',
+      label: 'Limiters: decisions per second',
       id: (row) => row.name,
       text: (row) => row.name,
       columns: [

@@ -37,7 +37,7 @@ export function denier({ limiters }) {
 /** What a server says of itself may begin with its name, and may not. @param {NodeRow} node @returns {Finding[]} */
 function ofServer({ address, ok, why }) {
   if (ok) return []
-  const said = why.length > 0 ? why : ['is not well']
+  const said = why.length > 0 ? why : ['is unhealthy']
   const text = said.map((one) => (one.startsWith(address) ? one : `${address} ${one}`)).join('; ')
   return [{ level: 'bad', text, section: 'servers' }]
 }

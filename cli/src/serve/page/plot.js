@@ -72,7 +72,7 @@ export class Spark {
     this.curves.show(points, now, Math.max(1, most(points)))
     const denied = points.reduce((top, point) => Math.max(top, point[2]), 0)
     const allowed = points.reduce((top, point) => Math.max(top, point[1]), 0)
-    const told = `Last five minutes: at most ${rate(allowed)} a second admitted, at most ${rate(denied)} denied`
+    const told = `Last five minutes: at most ${rate(allowed)} per second admitted, at most ${rate(denied)} denied`
     mark(this.curves.svg, 'aria-label', points.length > 0 ? told : 'Nothing is known of the last five minutes')
   }
 }
@@ -130,7 +130,7 @@ export class Plot {
     this.#read()
     const last = points.at(-1)
     const told = last
-      ? `${rate(last[1])} a second admitted and ${rate(last[2])} denied now, at most ${rate(most(points))} in the last five minutes`
+      ? `${rate(last[1])} per second admitted and ${rate(last[2])} denied now, at most ${rate(most(points))} in the last five minutes`
       : 'nothing is known'
     mark(this.curves.svg, 'aria-label', `Decisions of ${name}: ${told}`)
   }

@@ -4,7 +4,7 @@ import { byId, find, make, mark, say, sayName } from './dom.js'
 import { count, rate, span } from './format.js'
 import { List } from './list.js'
 
-const WORDS = { blocked: 'Blocked', denied: 'Refused', near: 'Near' }
+const WORDS = { blocked: 'Blocked', denied: 'Denied', near: 'Near' }
 const LEVELS = { blocked: 'bad', denied: 'bad', near: 'near' }
 
 export class Refused {
@@ -40,7 +40,7 @@ export class Refused {
       this.note,
       moment.unknown ||
         (total === 0
-          ? 'Nobody is refused, and nobody is near a limit.'
+          ? 'No key is denied, and none is near its limit.'
           : `${count(total)} ${total === 1 ? 'key' : 'keys'}, the worst first`),
     )
   }
@@ -89,6 +89,6 @@ function why(cell) {
 function until(cell) {
   return (/** @type {DeniedRow} */ row, /** @type {Moment} */ moment) => {
     if (row.state === 'near') return say(cell, '')
-    say(cell, row.until_ms === null ? 'for ever' : span(row.until_ms - moment.now))
+    say(cell, row.until_ms === null ? 'forever' : span(row.until_ms - moment.now))
   }
 }

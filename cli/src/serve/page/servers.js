@@ -26,8 +26,8 @@ export class Servers {
   /** @param {State} state @param {Moment} moment */
   show(state, moment) {
     this.list.show(state.nodes, state.nodes.length, moment)
-    const well = state.nodes.filter((node) => node.ok).length
-    say(this.note, state.nodes.length === 0 ? '' : `${count(well)} of ${count(state.nodes.length)} well`)
+    const healthy = state.nodes.filter((node) => node.ok).length
+    say(this.note, state.nodes.length === 0 ? '' : `${count(healthy)} of ${count(state.nodes.length)} healthy`)
   }
 }
 
@@ -41,7 +41,7 @@ function name(cell) {
   }
 }
 
-/** What is not well; else how far it is behind. @param {NodeRow} row */
+/** What is unhealthy; else how far it is behind. @param {NodeRow} row */
 function told(row) {
   if (row.why.length > 0) return row.why.join('; ')
   const parts = []
@@ -58,7 +58,7 @@ function health(cell) {
   const badge = make('span', 'badge', cell)
   const line = make('span', 'sub', cell)
   return (/** @type {NodeRow} */ row) => {
-    say(badge, row.ok ? 'Well' : row.answers ? 'Not well' : 'Away')
+    say(badge, row.ok ? 'Healthy' : row.answers ? 'Unhealthy' : 'Down')
     mark(badge, 'data-level', row.ok ? 'fine' : 'bad')
     sayName(line, told(row))
   }

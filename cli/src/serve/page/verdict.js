@@ -103,9 +103,9 @@ export class Figures {
     /** @type {Map<string, { link: HTMLAnchorElement, value: HTMLElement, unit: HTMLElement }>} */
     this.of = new Map()
     const all = /** @type {const} */ ([
-      ['admitted', 'Admitted a second', 'limiters'],
-      ['denied', 'Denied a second', 'limiters'],
-      ['refused', 'Keys refused or near', 'refused'],
+      ['admitted', 'Admitted per second', 'limiters'],
+      ['denied', 'Denied per second', 'limiters'],
+      ['refused', 'Keys denied or near', 'refused'],
       ['locks', 'Locks held', 'locks'],
       ['stuck', 'Keys without TTL', 'without-ttl'],
       ['servers', 'Healthy servers', 'servers'],
@@ -134,7 +134,7 @@ export class Figures {
     this.#set(
       'refused',
       counted(state.denied_total),
-      all && state.denied_total > 0 ? `${count(refused)} refused, ${count(near)} near` : '',
+      all && state.denied_total > 0 ? `${count(refused)} denied, ${count(near)} near` : '',
       '',
     )
     this.#set('locks', counted(state.locks_total), waiting > 0 ? `${count(waiting)} waiting` : '', '')

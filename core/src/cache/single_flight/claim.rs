@@ -83,11 +83,11 @@ impl Command for Claim {
             fields.into_iter().chain([Reply::Bytes(payload)]).collect()
         };
         if entry.kind.is_value() || entry.is_leased(now) {
+            let payload = entry.payload(space, &self.key);
             if entry.dirty {
                 entry.save(space, &self.key, None, now);
             }
             return Ok(if entry.kind.is_value() {
-                let payload = entry.payload(space, &self.key);
                 // Else the owner is one who loads, or did.
                 let claimed = entry.deadline == 0 && entry.owner == self.id;
                 reply(claimed, entry.kind, entry.left(now), now - entry.made, payload)

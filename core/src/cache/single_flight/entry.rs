@@ -1,6 +1,6 @@
 //! An entry, and its stored form: twin of `{codec,lease}.lua`.
 
-use super::{GOOD, HEADER, MAX_LEASE};
+use super::{GOOD, HEADER, MAX_LEASE, MOST_SHORT, SHORT_HEADER};
 use wire::base::clock::clamp;
 use wire::base::error::Result;
 use wire::call::hint::AttemptId;
@@ -8,6 +8,8 @@ use wire::call::lua::EXACT;
 use wire::call::space::Space;
 
 const MAGIC: &[u8] = b"QC\x01";
+/// What is added to the kind in the short form of a header.
+pub(super) const SHORT: u8 = 128;
 /// Lengths are less.
 pub(super) const LONG: u64 = 1 << 49;
 /// A key is kept so many milliseconds longer than anything in it counts.
@@ -65,6 +67,8 @@ pub(super) struct CacheEntry {
     pub guard: u64,
     /// The bytes of the payload.
     pub size: u64,
+    /// Where the payload begins at the key.
+    pub offset: usize,
     /// Whether more than the header must be written.
     pub whole: bool,
     /// Whether something was mended.
@@ -106,7 +110,11 @@ impl CacheEntry {
 
     /// The payload as it stands at the key.
     pub fn payload(&self, space: &dyn Space, key: &[u8]) -> Vec<u8> {
-        if self.kind == EntryKind::Nothing { Vec::new() } else { space.range(key, HEADER as u64, self.size).to_vec() }
+        if self.kind == EntryKind::Nothing {
+            Vec::new()
+        } else {
+            space.range(key, self.offset as u64, self.size).to_vec()
+        }
     }
 
     pub fn next_token(&self, now: u64) -> u64 {
@@ -156,21 +164,35 @@ impl CacheEntry {
         (self.guard.max(self.good_until(now)).max(over).max(now) - now).div_ceil(1_000) + SLACK_MS
     }
 
-    /// Writes the header, and the payload if there is a new one.
+    /// Writes the header, and the payload if there is a new one, or if the header gets the other form.
     pub fn save(&self, space: &mut dyn Space, key: &[u8], payload: Option<&[u8]>, now: u64) {
         let header = encode(self);
-        if payload.is_some() || self.whole {
-            space.set(key, [&header, payload.unwrap_or_default()].concat(), self.memory(now));
-        } else {
-            space.set_range(key, 0, &header, self.memory(now));
-        }
+        let value = match payload {
+            Some(payload) => [&header, payload].concat(),
+            None if self.whole => header,
+            None if header.len() == self.offset => return space.set_range(key, 0, &header, self.memory(now)),
+            None => [header, self.payload(space, key)].concat(),
+        };
+        space.set(key, value, self.memory(now));
+    }
+
+    /// Whether the header has the short form, which leaves out the numbers that follow from the others: a claim, or a value that
+    /// was put, that no caller loads.
+    fn is_short(&self) -> bool {
+        let CacheEntry { version, last, made, stale, delta, deadline, ttl, failed, pause, guard, size, .. } = *self;
+        self.kind.is_value()
+            && size <= MOST_SHORT as u64
+            && [version, last] == [made; 2]
+            && [stale, delta, deadline, ttl, failed, pause, guard] == [0; 7]
     }
 }
 
 /// The entry that a value of so many bytes says, of which these are the first; none if it is not ours.
 fn decode(value: &[u8], length: usize) -> Option<CacheEntry> {
-    let rest = value.get(..HEADER)?.strip_prefix(MAGIC)?;
-    let (kind, rest) = rest.split_first()?;
+    let (kind, rest) = value.strip_prefix(MAGIC)?.split_first()?;
+    if *kind > SHORT {
+        return decode_short(EntryKind::of(kind - SHORT)?, rest, length);
+    }
     let (owner, rest) = rest.split_first_chunk()?;
     let mut numbers = rest.chunks_exact(8).map_while(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
     let mut next = || numbers.next();
@@ -189,6 +211,7 @@ fn decode(value: &[u8], length: usize) -> Option<CacheEntry> {
         pause: next()?,
         guard: next()?,
         size: next()?,
+        offset: HEADER,
         whole: false,
         dirty: false,
     };
@@ -200,10 +223,40 @@ fn decode(value: &[u8], length: usize) -> Option<CacheEntry> {
     (times_fit && lengths_fit && size_fits).then_some(entry)
 }
 
+/// The entry of a value in the short form: what is behind its kind.
+fn decode_short(kind: EntryKind, rest: &[u8], length: usize) -> Option<CacheEntry> {
+    let (owner, rest) = rest.split_first_chunk()?;
+    let (made, rest) = rest.split_first_chunk()?;
+    let (fresh, rest) = rest.split_first_chunk()?;
+    let seven = |bytes: &[u8; 7]| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let (made, fresh) = (seven(made), seven(fresh));
+    let size = u16::from_le_bytes(*rest.first_chunk()?).into();
+    let size_fits = size <= MOST_SHORT && length.checked_sub(SHORT_HEADER) == Some(size);
+    (kind.is_value() && made < EXACT && fresh < LONG && size_fits).then_some(CacheEntry {
+        kind,
+        owner: *owner,
+        version: made,
+        last: made,
+        made,
+        fresh,
+        size: size as u64,
+        offset: SHORT_HEADER,
+        ..CacheEntry::default()
+    })
+}
+
 /// The header that says an entry.
 pub(super) fn encode(entry: &CacheEntry) -> Vec<u8> {
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(MAGIC);
+    if entry.is_short() {
+        header.push(SHORT + entry.kind as u8);
+        header.extend_from_slice(&entry.owner);
+        header.extend_from_slice(&entry.made.to_le_bytes()[..7]);
+        header.extend_from_slice(&entry.fresh.to_le_bytes()[..7]);
+        header.extend_from_slice(&(entry.size as u16).to_le_bytes());
+        return header;
+    }
     header.push(entry.kind as u8);
     header.extend_from_slice(&entry.owner);
     let CacheEntry { version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size, .. } = *entry;

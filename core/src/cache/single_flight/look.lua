@@ -45,7 +45,8 @@ for n, e in ipairs(entries) do
   local duty = duty_of(e, e.kind == NOTHING or stale or early)
   local left = duty ~= NO_DUTY and e.deadline - now or e.kind == ERROR and over + e.stale - now or 0
   if e.dirty and ttl > 0 and (duty == LOADS or e.kind == NOTHING or takes_writes(e)) then
-    local list = e.whole and wholes or heads
+    e.head, e.kept = packed(e)
+    local list = (e.whole or #e.head ~= e.offset) and wholes or heads
     list[#list + 1] = e
   end
   if duty == ANOTHER_LOADS and e.kind == NOTHING and channel ~= '' and step == 2 then waits[#waits + 1] = KEYS[2 * n] end
@@ -58,14 +59,7 @@ end
 -- harm, and here a TTL becomes longer only.
 if #heads > 0 then redis.call('SETRANGE', heads[1].key, 0, '') end
 for _, key in ipairs(waits) do register(key, channel) end
-for _, e in ipairs(heads) do
-  local head, kept = packed(e)
-  redis.call('PEXPIRE', e.key, kept)
-  e.head = head
-end
-for _, e in ipairs(wholes) do
-  local head, kept = packed(e)
-  redis.call('SET', e.key, head, 'PX', kept)
-end
+for _, e in ipairs(heads) do redis.call('PEXPIRE', e.key, e.kept) end
+for _, e in ipairs(wholes) do redis.call('SET', e.key, e.head .. payload(e), 'PX', e.kept) end
 for _, e in ipairs(heads) do redis.call('SETRANGE', e.key, 0, e.head) end
 return reply

@@ -4,7 +4,14 @@
 if #ARGV == 6 then
   local piece = redis.call('GETRANGE', KEYS[1], '0', PIECE_END_TEXT)
   local length = #piece
-  if length >= HEADER and length < PIECE then
+  if length >= SHORT_HEADER and length <= SHORT_HEADER + MOST_SHORT and string.byte(piece, 4) > SHORT then
+    local mark, kind, _, made, fresh, size = struct.unpack('<c3Bc16I7I7I2', piece)
+    if mark == 'QC\1' and kind < SHORT + ERROR and size == length - SHORT_HEADER and made <= now and made + fresh > now
+      and fresh < LONG then
+      return {struct.pack('<i8i8i8i8i8i8i8i8', 1, now, NO_DUTY, 0, 0, kind - SHORT, 0, now - made),
+        string.sub(piece, SHORT_HEADER + 1)}
+    end
+  elseif length >= HEADER and length < PIECE then
     local mark, kind, _, version, last, made, fresh, stale, delta, deadline, ttl, failed, pause, guard, size =
       struct.unpack('<c3Bc16I8I8I8I8I8I8I8I8I8I8I8I8', piece)
     local left = made + fresh - now

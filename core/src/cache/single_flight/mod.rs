@@ -28,8 +28,14 @@ pub use invalidate::Invalidate;
 pub use look::{Look, LookProgress, Looked, Seen};
 pub use stored::StoredEntry;
 
-/// The bytes of what stands before the payload of an entry.
+/// The bytes of what stands before the payload of an entry, at most.
 pub const HEADER: usize = 116;
+/// The same in the short form, of most entries that are claimed or put. See ADR 32.
+pub(crate) const SHORT_HEADER: usize = 36;
+/// As much of a value is read at once: the header, and the payload if it is short.
+const PIECE: usize = 4_096;
+/// The longest payload of an entry in the short form: in either form, all of it is read at once.
+pub(crate) const MOST_SHORT: usize = PIECE - HEADER;
 /// A token is good for so many times the ttl of its lease.
 pub(crate) const GOOD: u64 = 10;
 /// The longest value, or text of an error, in bytes.
@@ -106,9 +112,11 @@ const CONSTANTS: &Constants = &[
     ("EXACT", EXACT),
     ("LONG", entry::LONG),
     ("HEADER", HEADER as u64),
-    // What is read at once: the header, and the payload if it is short.
-    ("PIECE", 4_096),
-    ("PIECE_END", 4_095),
+    ("PIECE", PIECE as u64),
+    ("PIECE_END", PIECE as u64 - 1),
+    ("SHORT_HEADER", SHORT_HEADER as u64),
+    ("MOST_SHORT", MOST_SHORT as u64),
+    ("SHORT", entry::SHORT as u64),
     ("NOTHING", EntryKind::Nothing as u64),
     ("ERROR", EntryKind::Error as u64),
     ("GOOD", GOOD),

@@ -6,17 +6,14 @@
 --> simple
 local ARGUMENTS_1 = VALUES_1
 local WORDS_1 = struct.unpack(ALL_FORMAT, value, ALL_PREFIX + 1)
-if count_1 > 0 and last_1 > 0 and last_1 <= now and now < stop_1 and stop_1 <= last_1 + period_1 and SUM_1 < EXACT then
-  local left, reset = limit_1 - count_1, stop_1 - now
-  if cost <= left then
-    if not look then
-      left = left - cost
-      redis.call('SET', KEY, ALL_HEADING .. struct.pack(ALL_FORMAT, count_1 + cost, stop_1, now), 'KEEPTTL')
-    end
-    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, 0, left, reset)
-  elseif cost <= limit_1 then
+if count_1 > 0 and last_1 > 0 and last_1 <= now and now < stop_1 and stop_1 <= last_1 + period_1 and cost <= limit_1
+  and SUM_1 < EXACT then
+  wait, left, reset = 0, limit_1 - count_1, stop_1 - now
+  if cost > left then
+    wait = reset
     if left < 0 then left = 0 end
-    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, reset, left, reset)
+  elseif not look then
+    left, bytes = left - cost, struct.pack(ALL_FORMAT, count_1 + cost, stop_1, now)
   end
 end
 --> ends

@@ -11,27 +11,26 @@ base = base - 1
 if id == LOG_RECORD and stop == base + ENTRY * room and next < EXACT and sum < WRAP and last < now and first_1 < next
   and next - first_1 <= room and used_1 > 0 and used_1 <= LOG_MOST and time_1 > now - period_1 and time_1 <= last
   and total_1 < WRAP and SUM_1 < EXACT and cost <= limit_1 then
-  local left, live, wait, reset = limit_1 - used_1, next - first_1 + 1, 0, last + period_1 - now
+  local live = next - first_1 + 1
+  wait, left, reset = 0, limit_1 - used_1, last + period_1 - now
   if cost > left then
     -- When the oldest entry ends, if that leaves room enough.
     wait = (sum - total_1) % WRAP <= limit_1 - cost and time_1 + period_1 - now
+    if left < 0 then left = 0 end
   elseif not look then
     if live <= room and room <= 16 + live + live / 2 then
-      local entry = base + ENTRY * (next % room)
       left, reset, sum = left - cost, period_1, (sum + cost) % WRAP
       -- This entry is not read before the head says that it is there.
-      redis.call('SETRANGE', KEY, string.format('%d', entry), struct.pack('<I7I5', now, sum))
-      local ttl = period_1 / 1000 + 1
-      if virtual and ttl < TEST_TTL then ttl = TEST_TTL end
-      redis.call('PEXPIRE', KEY, string.format('%d', ttl))
+      redis.call('SETRANGE', KEY, string.format('%d', base + ENTRY * (next % room)), struct.pack('<I7I5', now, sum))
+      local life = period_1 / 1000 + 1
+      if virtual and life < TEST_TTL then life = TEST_TTL end
+      redis.call('PEXPIRE', KEY, string.format('%d', life))
       redis.call('SETRANGE', KEY, '0', ALL_HEADING .. struct.pack(ALL_FORMAT, first_1, used_1 + cost, time_1, total_1)
         .. struct.pack('<BI8I8I8I8I8', LOG_RECORD, next + 1, sum, now, room, stop))
     else
       wait = nil
     end
   end
-  if left < 0 then left = 0 end
-  if wait then return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, wait, left, reset) end
 end
 --> fits
 fits = fits and first_1 <= next and next - first_1 <= room and used_1 <= LOG_MOST and total_1 < WRAP

@@ -12,13 +12,9 @@ local gone = now % period_1
 local faded, space = previous_1 * gone, limit_1 - current_1
 if current_1 > 0 and space >= 0 and previous_1 <= limit_1 and last_1 <= now and last_1 >= now - gone and cost <= limit_1
   and faded < EXACT and SUM_1 < EXACT then
-  local reset, wait = 2 * period_1 - gone, 0
-  local left = space - previous_1 + (faded - faded % period_1) / period_1
+  wait, left, reset = 0, space - previous_1 + (faded - faded % period_1) / period_1, 2 * period_1 - gone
   if cost <= left then
-    if not look then
-      left = left - cost
-      redis.call('SET', KEY, ALL_HEADING .. struct.pack(ALL_FORMAT, now, current_1 + cost, previous_1), 'KEEPTTL')
-    end
+    if not look then left, bytes = left - cost, struct.pack(ALL_FORMAT, now, current_1 + cost, previous_1) end
   elseif cost > space then
     -- Not before the next window, where the current count is the previous one.
     local fits = limit_1 - cost
@@ -30,7 +26,6 @@ if current_1 > 0 and space >= 0 and previous_1 <= limit_1 and last_1 <= now and 
     wait = weight < EXACT and period_1 - gone - (weight - weight % previous_1) / previous_1
   end
   if left < 0 then left = 0 end
-  if wait then return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, wait, left, reset) end
 end
 --> ends
 back, last_1 = last_1 > now, math.min(last_1, now)

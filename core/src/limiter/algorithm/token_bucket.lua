@@ -7,7 +7,7 @@ local ARGUMENTS_1 = VALUES_1
 local WORDS_1 = struct.unpack(ALL_FORMAT, value, ALL_PREFIX + 1)
 local used = tat_1 - now
 if used > 0 and last_1 <= now and part_1 < limit_1 and cost <= capacity_1 and SUM_1 < EXACT then
-  -- T, the time in which the whole capacity is filled, and the cost's.
+  -- The time in which the whole capacity is filled, and the cost's.
   local full, full_part, taken, part = capacity_1 * period_1, 0, cost * period_1, part_1
   if limit_1 > 1 then
     local step_part = period_1 % limit_1
@@ -18,21 +18,21 @@ if used > 0 and last_1 <= now and part_1 < limit_1 and cost <= capacity_1 and SU
     rest = part % limit_1
     taken, part = cost * step + (part - rest) / limit_1, rest
   end
-  local ahead, wait, charged = tat_1 - last_1, 0, not look
+  local ahead, needed, charged = tat_1 - last_1, 0, not look
   if used + taken > full or used + taken == full and part > full_part then
-    wait, charged = used + taken - full + (part > full_part and 1 or 0), false
+    needed, charged = used + taken - full + (part > full_part and 1 or 0), false
   end
   if charged then used = used + taken else part = part_1 end
   local missing = used * limit_1 + part
   if (ahead < full or ahead == full and part_1 <= full_part) and missing < EXACT then
-    local reset, rest = part > 0 and used + 1 or used, missing % period_1
+    local rest = missing % period_1
+    wait, left, reset = needed, capacity_1 - (missing - rest) / period_1, used
+    if rest > 0 then left = left - 1 end
+    if part > 0 then reset = reset + 1 end
     if charged then
-      local ttl = math.ceil(reset / 1000) + 1
+      bytes, ttl = struct.pack(ALL_FORMAT, now + used, part, now), math.ceil(reset / 1000) + 1
       if virtual and ttl < TEST_TTL then ttl = TEST_TTL end
-      redis.call('SET', KEY, ALL_HEADING .. struct.pack(ALL_FORMAT, now + used, part, now), 'PX', string.format('%d', ttl))
     end
-    local left = capacity_1 - (missing - rest) / period_1 - (rest > 0 and 1 or 0)
-    return struct.pack(ALL_ANSWER_FORMAT, 1, now, 0, 0, wait, left, reset)
   end
 end
 --> ends

@@ -30,6 +30,8 @@ const DESCRIBE: &str = include_str!("describe.lua");
 const REMEMBER: &str = include_str!("remember.lua");
 const CHARGE: &str = include_str!("charge.lua");
 const ALL: &str = include_str!("all.lua");
+const ALL_SIMPLE: &str = include_str!("all_simple.lua");
+const CHARGE_SIMPLE: &str = include_str!("charge_simple.lua");
 const MANY: &str = include_str!("many.lua");
 const PAUSE: &str = include_str!("pause.lua");
 const QUEUE: &str = include_str!("queue.lua");
@@ -236,6 +238,25 @@ pub(super) fn of_several(policies: &[&Arc<Scripts>], once: bool) -> (Arc<Script>
     (written_together(&forms, once), places)
 }
 
+/// Writes the usual cases of several charges out, where rules without a log are.
+fn append_simple(text: &mut String, forms: &[Arc<Scripts>]) {
+    let simple = |form: &Scripts| form.algorithms.iter().any(|algorithm| !algorithm.has_log());
+    let (Some((before, after)), true) =
+        (ALL_SIMPLE.split_once("      --( forms\n"), forms.iter().any(|form| simple(form)))
+    else {
+        return;
+    };
+    Form::none().append(text, before, "");
+    let mut keyword = "if";
+    for (n, form) in forms.iter().enumerate().filter(|(_, form)| simple(form)) {
+        let _ = writeln!(text, "   {keyword} form == '{}' then", n + 1);
+        form.form("at + ", 2, true).of_key("KEYS[n]").append(text, CHARGE_SIMPLE, "        ");
+        keyword = "elseif";
+    }
+    text.push_str("   end\n");
+    Form::none().append(text, after, "");
+}
+
 fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
     let make = || {
         let (mut text, once_for_all) = (String::new(), Form::none());
@@ -243,6 +264,9 @@ fn written_together(forms: &[Arc<Scripts>], once: bool) -> Arc<Script> {
             text.push_str("local memory\ndo\nlocal whose, denies = tonumber(ARGV[#ARGV - 1]), true\n");
             once_for_all.append(&mut text, RECALL, "  ");
             text.push_str("end\n");
+        }
+        if !once {
+            append_simple(&mut text, forms);
         }
         once_for_all.append(&mut text, QUEUE, "");
         once_for_all.append(&mut text, PAUSE, "");

@@ -36,13 +36,25 @@ final class RecipeTest extends TestCase
 
     public function testLoginsAreLimitedByUserAndAddress(): void
     {
-        $this->app['router']->aliasMiddleware('throttle', ThrottleRequests::class);
+        $this->app->instance('auth', new class {
+            public function attempt(array $credentials): bool
+            {
+                return $credentials['password'] === 's3cret';
+            }
+        });
         eval(self::shown('login-limits'));
-        $tries = array_map(fn (int $try) => $this->status('/login', ['email' => 'ada@example.com']), range(1, 6));
-        self::assertSame([200, 200, 200, 200, 200, 429], $tries);
-        self::assertSame(429, $this->status('/login', ['email' => 'ADA@example.com']), 'in capitals');
-        $others = array_map(fn (int $user) => $this->status('/login', ['email' => "user$user"]), range(1, 46));
-        self::assertSame([200 => 45, 429 => 1], array_count_values($others), 'what one address may try');
+        $login = fn (mixed $email, string $password = 'guess') =>
+            $this->status('/login', ['email' => $email, 'password' => $password]);
+        $right = array_map(fn (int $try) => $login('ada@example.com', 's3cret'), range(1, 7));
+        self::assertSame([200 => 7], array_count_values($right), 'a successful login costs nothing');
+        $tries = array_map(fn (int $try) => $login('ada@example.com'), range(1, 6));
+        self::assertSame([401, 401, 401, 401, 401, 429], $tries);
+        self::assertSame(429, $login(' ADA@example.com', 's3cret'), 'in capitals');
+        self::assertSame([422, 422], [$login(['ada@example.com']), $login(' ')], 'no name');
+        $others = array_map(fn (int $user) => $login("user$user"), range(1, 46));
+        self::assertSame([401 => 45, 429 => 1], array_count_values($others), 'what one address may try');
+        $this->app['config']->set('quotalock.url', 'unix:///nonexistent/redis.sock');
+        self::assertSame(503, $login('bob@example.com', 's3cret'), 'without Redis');
     }
 
     /** The example of a recipe that is part of an application. */
@@ -50,14 +62,15 @@ final class RecipeTest extends TestCase
     {
         $page = (string) file_get_contents(__DIR__ . "/../../../../docs/recipes/$recipe.md");
         preg_match_all('/^```php\n(.*?)^```$/ms', $page, $blocks);
-        [$code] = array_values(preg_grep('/Route::middleware/', $blocks[1]));
+        [$code] = array_values(preg_grep('/Route::(middleware|post)/', $blocks[1]));
         return $code;
     }
 
-    /** @param array<string, string> $fields of a form that is posted, if there are any */
+    /** @param array<string, mixed> $fields of a form that is posted, if there are any */
     private function status(string $path, array $fields = []): int
     {
         $request = Request::create($path, $fields === [] ? 'GET' : 'POST', $fields);
+        $this->app->instance('request', $request);
         try {
             return $this->app['router']->dispatch($request)->getStatusCode();
         } catch (ThrottleRequestsException $denied) {

@@ -9,7 +9,6 @@ use PHPUnit\Framework\AssertionFailedError;
 use function Quotalock\Tests\eventually;
 use function Quotalock\Tests\extension;
 use function Quotalock\Tests\freePort;
-use function Quotalock\Tests\listens;
 
 /** An application of examples/, served by PHP's own server. It ends with this object, and with this process. */
 final class App
@@ -27,17 +26,26 @@ final class App
      */
     public function __construct(string $index, array $environment)
     {
-        $this->port = freePort();
         $this->log = (string) tempnam(sys_get_temp_dir(), 'quotalock-app-');
         // What frameworks compile and keep there may be of another state of the code.
         $environment += ['QUOTALOCK_AUTOLOAD' => __DIR__ . '/../autoload.php', 'TMPDIR' => self::folder()] + getenv();
         $options = ['-d', 'extension=' . extension(), '-d', 'display_errors=stderr', '-d', 'html_errors=0'];
         $command = ['setpriv', '--pdeathsig', 'KILL', '--', PHP_BINARY, ...$options];
-        $command = [...$command, '-S', "127.0.0.1:$this->port", ROOT . "/examples/$index"];
-        $output = ['file', $this->log, 'a'];
+        $output = ['file', $this->log, 'w'];
         $pipes = [];
-        $this->process = proc_open($command, [1 => $output, 2 => $output], $pipes, ROOT, $environment);
-        eventually(fn () => listens($this->port), $this->log(...));
+        for ($try = 0; $try < 5; $try++) {
+            $port = freePort();
+            $served = [...$command, '-S', "127.0.0.1:$port", ROOT . "/examples/$index"];
+            $this->process = proc_open($served, [1 => $output, 2 => $output], $pipes, ROOT, $environment);
+            // By its own word: another process may have taken the port meanwhile, and would answer.
+            eventually(fn () => $this->hasStarted() || !proc_get_status($this->process)['running'], $this->log(...));
+            if ($this->hasStarted()) {
+                $this->port = $port;
+                return;
+            }
+            proc_close($this->process);
+        }
+        throw new AssertionFailedError($this->log());
     }
 
     public function __destruct()
@@ -57,6 +65,11 @@ final class App
             register_shutdown_function(static fn () => exec('rm -rf ' . escapeshellarg($folder)));
         }
         return $folder;
+    }
+
+    private function hasStarted(): bool
+    {
+        return str_contains($this->log(), 'Development Server') && str_contains($this->log(), 'started');
     }
 
     /** What it wrote to its log. */

@@ -97,8 +97,11 @@ fn all(client: &Client) -> BTreeMap<String, String> {
         shown: shown.clone(),
         feature: Feature::Cache,
     };
-    single_flight::fill(client, call).run().unwrap();
+    single_flight::fill(client, call.clone()).run().unwrap();
     found.insert("cache entry".into(), stored(client, &keys[0]));
+    let keys = [format!("{prefix}:cache:c:{{s}}").into_bytes(), format!("{prefix}:cache:c:{{s}}:wait").into_bytes()];
+    single_flight::fill(client, Fill { keys: keys.clone(), stale: 0, ..call }).run().unwrap();
+    found.insert("cache entry, short".into(), stored(client, &keys[0]));
     let key = format!("{prefix}:once:o:{{k}}").into_bytes();
     let value = Some(b"done".to_vec());
     let call = Claim { key: key.clone(), id: id(7), ttl: 60 * SECOND, value, shown, counters: LoadCounters::default() };
@@ -154,10 +157,11 @@ fn this_version_reads_the_frozen_formats() {
         let inspection = lock.inspect().run().unwrap();
         assert_eq!((inspection.holders.len(), inspection.token), (1, START), "{name}");
         let cache = client.cache("c", Default::default()).unwrap();
-        testing::put(&client, &cache.redis_key(b"k").unwrap(), TestValueKind::Text, &bytes("cache entry"))
-            .run()
-            .unwrap();
-        assert!(cache.peek(b"k").unwrap().run().unwrap().is_some(), "{name}");
+        for what in ["cache entry", "cache entry, short"] {
+            testing::put(&client, &cache.redis_key(b"k").unwrap(), TestValueKind::Text, &bytes(what)).run().unwrap();
+            let seen = cache.peek(b"k").unwrap().run().unwrap();
+            assert_eq!(seen.unwrap().value.unwrap().as_slice(), b"value", "{what} on {name}");
+        }
         let once = client.once("o", Default::default()).unwrap();
         testing::put(&client, &once.redis_key(b"k").unwrap(), TestValueKind::Text, &bytes("once")).run().unwrap();
         let claimed = once.claim(b"k", Some(b"again".to_vec())).unwrap().run().unwrap();

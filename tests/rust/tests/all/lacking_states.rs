@@ -267,6 +267,18 @@ impl Caches {
         single_flight::fail(client, call).run().map(drop)
     }
 
+    fn claim(client: &Client, key: &[u8]) -> Outcome {
+        let call = Claim {
+            key: key.to_vec(),
+            id: [3; 16],
+            ttl: 60 * SECOND,
+            value: Some(b"mine".to_vec()),
+            shown: "it".into(),
+            counters: LoadCounters::default(),
+        };
+        single_flight::claim(client, call).run().map(drop)
+    }
+
     fn pairs(client: &Client, name: &str) -> [[Vec<u8>; 2]; 2] {
         let [a, b, c, d] = Self::keys(client, name).try_into().unwrap();
         [[a, b], [c, d]]
@@ -276,8 +288,19 @@ impl Caches {
 impl Trial for Caches {
     const NAME: &str = "caches";
     const COMMANDS: &str = "time get set del getrange setrange strlen pexpire publish";
-    const STATES: &[&str] =
-        &["nothing", "fresh", "stale", "large", "loading", "waited for", "stale and loading", "an error", "one of two"];
+    const STATES: &[&str] = &[
+        "nothing",
+        "fresh",
+        "stale",
+        "large",
+        "loading",
+        "waited for",
+        "stale and loading",
+        "an error",
+        "one of two",
+        "claimed",
+        "claimed by a clock ahead",
+    ];
 
     fn keys(_: &Client, name: &str) -> Vec<Vec<u8>> {
         ["a", "a:wait", "b", "b:wait"].map(|key| format!("{{{name}}}:{key}").into_bytes()).into()
@@ -299,6 +322,11 @@ impl Trial for Caches {
                 Self::look(client, std::slice::from_ref(&first), 1).unwrap();
             }
             "one of two" => Self::look(client, &[second], 1).unwrap(),
+            "claimed" => Self::claim(client, &first[0]).unwrap(),
+            "claimed by a clock ahead" => {
+                testing::set_time(client, Some(START + SECOND)).unwrap();
+                Self::claim(client, &first[0]).unwrap();
+            }
             _ => {}
         }
         match state {
@@ -331,18 +359,7 @@ impl Trial for Caches {
                 };
                 single_flight::invalidate(client, call).run().map(drop)
             }
-            10 => {
-                let [key, _] = keys;
-                let call = Claim {
-                    key,
-                    id: [3; 16],
-                    ttl: 60 * SECOND,
-                    value: Some(b"mine".to_vec()),
-                    shown,
-                    counters: LoadCounters::default(),
-                };
-                single_flight::claim(client, call).run().map(drop)
-            }
+            10 => Self::claim(client, &keys[0]),
             _ => return None,
         })
     }

@@ -10,6 +10,7 @@ mod cache_kept;
 mod changes;
 mod claims;
 mod damage;
+mod entry_forms;
 mod formats;
 mod governor;
 mod lacking;

@@ -69,7 +69,9 @@ fn rule() -> impl Strategy<Value = String> {
 }
 
 fn policy() -> impl Strategy<Value = Policy> {
-    prop::collection::vec(rule(), 1..6).prop_map(|rules| Policy::parse(&rules.join(";")).unwrap())
+    // The usual cases of a script are those of one rule.
+    let rules = prop_oneof![2 => prop::collection::vec(rule(), 1), 3 => prop::collection::vec(rule(), 1..6)];
+    rules.prop_map(|rules| Policy::parse(&rules.join(";")).unwrap())
 }
 
 fn act() -> impl Strategy<Value = Act> {
@@ -83,7 +85,10 @@ fn act() -> impl Strategy<Value = Act> {
         prop::collection::vec(any::<u8>(), 0..80).prop_map(|tail| [b"QL\x01", tail.as_slice()].concat()),
     ];
     let unsettled = prop_oneof![Just(Unsettled::Spent), Just(Unsettled::Returned)];
-    let charges = prop::collection::btree_map((0_usize..3, 0..KEYS.len()), 1_u64..4, 1..4)
+    let any_charges = prop::collection::btree_map((0_usize..3, 0..KEYS.len()), 1_u64..4, 1..4);
+    // Those that have counted something already.
+    let usual_charges = prop::collection::btree_map((0_usize..2, Just(0)), 1_u64..4, 2);
+    let charges = prop_oneof![any_charges, usual_charges]
         .prop_map(|charges| charges.into_iter().map(|((limiter, key), cost)| (limiter, key, cost)).collect::<Vec<_>>());
     prop_oneof![
         20 => (0_u64..4).prop_map(Act::Consume),
@@ -102,7 +107,7 @@ fn act() -> impl Strategy<Value = Act> {
         4 => (0_u8..4, prop_oneof![8 => 0_u64..8, 1 => Just(1_u64 << 52)]).prop_map(|(id, n)| Act::Settle(id, n)),
         3 => (0_u8..3, 1_u64..4).prop_map(|(id, cost)| Act::Once(id, cost)),
         1 => (0_u8..3, 1_u64..4).prop_map(|(id, amount)| Act::RefundOnce(id, amount)),
-        3 => (charges, prop::option::of(0_u8..3)).prop_map(|(charges, id)| Act::All(charges, id)),
+        8 => (charges, prop::option::weighted(0.3, 0_u8..3)).prop_map(|(charges, id)| Act::All(charges, id)),
         4 => Just(Act::Switch),
     ]
 }

@@ -17,7 +17,8 @@ const START: u64 = 1_700_000_000_000_000;
 const KEY: &[u8] = b"long";
 
 /// Policies, and the usual time between calls in microseconds: about what each of them admits.
-const POLICIES: [(&str, u64); 4] = [
+const POLICIES: [(&str, u64); 5] = [
+    ("sliding-log 800/s", 1_000),
     ("sliding-log 3000/10s;sliding-log 500/s", 4_000),
     ("sliding-log 2000/h;fixed-window 100/s", 20_000),
     ("token-bucket 900/s;sliding-log 1500/2s", 1_300),

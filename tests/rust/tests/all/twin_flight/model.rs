@@ -19,9 +19,15 @@ pub fn chosen(loads: &[Load], which: usize) -> Load {
     loads.len().checked_sub(which + 1).map_or(Load { id: 0, token: 12_345 }, |at| loads[at])
 }
 
-/// The version that an undamaged value tells; 0 of none.
+/// The version that an undamaged value tells; 0 of none. In the short form it is the time of the value, of seven bytes.
 pub fn version_of(value: &Option<Vec<u8>>) -> u64 {
-    value.as_ref().map_or(0, |value| u64::from_le_bytes(value[20..28].try_into().unwrap()))
+    let number = |value: &[u8]| value.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+    value.as_ref().map_or(0, |value| number(&value[20..if is_short(value) { 27 } else { 28 }]))
+}
+
+/// Whether an entry has the short form.
+pub fn is_short(value: &[u8]) -> bool {
+    value[3] >= 128
 }
 
 /// What the test knows of one entry: what was promised, by the answers alone.
