@@ -174,6 +174,32 @@ def debian() -> None:
     _stamp(DEBIAN, *recipe)
 
 
+def frameworks() -> Path:
+    """Makes the environment of the newest frameworks on Python 3.13, with the package as `make build` left it."""
+    debian()
+    folder, tests = HOME / "frameworks-python", ROOT / "tests/frameworks/python"
+    pins: dict[str, str] = {}
+    # The later files have the last word.
+    for file in (ROOT / "requirements-dev.txt", tests / "requirements.txt", tests / "newest.txt"):
+        lines = [line for line in file.read_text().splitlines() if not line.startswith(NOT_FOR_TESTS)]
+        pins |= {line.partition("==")[0].lower(): line for line in lines}
+    program = folder / "bin/python"
+    if not _is_current(folder, str(folder), *pins.values()):
+        _say("Python packages of the newest frameworks")
+        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
+        pip = [str(ROOT / ".venv/bin/python"), "-m", "pip", "--python", str(program), "install", "--quiet", "--no-deps"]
+        _run([*pip, "--disable-pip-version-check", *pins.values()])
+        # The tests of others are fetched with it.
+        _run([*pip, "--disable-pip-version-check", "pip"])
+        packages = folder / "lib/python3.13/site-packages"
+        (packages / "quotalock.pth").write_text(f"{ROOT / 'bindings-python/python'}\n")
+        # It names what pytest loads.
+        for description in (ROOT / ".venv").glob("lib/python3*/site-packages/quotalock-*.dist-info"):
+            shutil.copytree(description, packages / description.name)
+        _stamp(folder, str(folder), *pins.values())
+    return program
+
+
 def _python() -> Path:
     """Makes the environment of Python 3.13, with the package as users install it: one wheel for every version."""
     debian()

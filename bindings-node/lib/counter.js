@@ -165,7 +165,7 @@ function counted(decision, asked, windowMs) {
 function unavailable() {
   const error = failure('unavailable', 'Redis cannot be asked, and on_error is closed: the request is refused')
   // What Express and Fastify answer with.
-  return Object.assign(error, { status: 503, statusCode: 503 })
+  return Object.assign(error, { status: 503, statusCode: 503, expose: false })
 }
 
 module.exports = { Counter }

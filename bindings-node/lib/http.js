@@ -94,7 +94,8 @@ function answer(response, { status, body }) {
 function withStatus(error, status, headers) {
   if (typeof error !== 'object' || error === null || !Object.isExtensible(error)) return error
   if (error.status === undefined && error.statusCode === undefined && error.getResponse === undefined) {
-    Object.assign(error, { status, statusCode: status })
+    // Nest 12 takes the status only of an error with `expose`; the message stays here.
+    Object.assign(error, { status, statusCode: status, expose: error.expose ?? false })
     const text = STATUS_CODES[status] ?? ''
     Object.defineProperty(error, 'getResponse', { value: () => new Response(text, { status }) })
   }

@@ -1,8 +1,11 @@
-// What workers of Deno hold when they end: Deno finalizes none of a worker's values, and the process goes on with its thread.
+// What workers of Deno hold when they end: Deno finalizes none of a worker's values, and the process goes on with its thread. And the
+// end of files of its test runner.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { readdirSync, readlinkSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -161,4 +164,22 @@ test('a process goes on after many workers whose calls were under way, and losse
   // Neither do connections stay: each worker had some.
   while (sockets() > first + 10) await sleep(10)
   assert.equal(child.exitCode, null)
+})
+
+test('files of `deno test` end, whatever they have left as garbage', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quotalock-deno-'))
+  const file = `
+    import { test } from 'node:test'
+    ${PACKAGE}
+    test('many', async () => {
+      const client = new Client('memory://')
+      for (let i = 0; i < 3000; i++) await client.limiter('n' + (i % 50), '1000/hour').consume('k')
+    })`
+  const names = ['one', 'two', 'three'].map((name) => join(folder, `${name}.test.mjs`))
+  for (const name of names) writeFileSync(name, file)
+  const options = ['test', '--allow-all', '--no-check', '--no-config', '--no-lock']
+  const { status, signal, stdout } = spawnSync(DENO, [...options, ...names], { encoding: 'utf8' })
+  rmSync(folder, { recursive: true })
+  assert.deepEqual([status, signal], [0, null], stdout)
+  assert.match(stdout, /3 passed/)
 })

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -73,11 +74,13 @@ export function redis() {
  */
 export const often = (few, many) => (process.env.QUOTALOCK_TEST_LONG ? many : few)
 
+/** Deno runs all files in one process, each with this module as new. */
+const FILE = randomBytes(4).toString('hex')
 let prefixes = 0
 
 /** A prefix that no other test of this run uses. */
 export function freshPrefix() {
-  return `t${process.pid}-${prefixes++}-node`
+  return `t${process.pid}-${FILE}-${prefixes++}-node`
 }
 
 /**

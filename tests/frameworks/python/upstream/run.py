@@ -20,7 +20,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
 FOLDER = ROOT / "target/frameworks/upstream"
-PYTHON = ROOT / "target/frameworks/python/bin/python"
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def run(suite: Suite) -> subprocess.CompletedProcess[str]:
     """Runs one suite."""
     # By the beginning of a name, and so all cases of a parameter.
     leave_out = " and ".join(f"not {name}" for name in suite.out)
-    command = [str(PYTHON), "-m", "pytest", "-q", "-c", str(HERE / "pytest.ini"), "--rootdir", str(suite.folder)]
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(HERE / "pytest.ini"), "--rootdir", str(suite.folder)]
     command += ["-k", leave_out] * bool(suite.out) + list(suite.files)
     return subprocess.run(command, cwd=suite.folder, stdout=subprocess.PIPE, text=True)
 
@@ -169,7 +168,7 @@ def unpack(suite: Suite) -> None:
     if not archive.exists():
         get = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
         get += ["--disable-pip-version-check", "--dest", str(FOLDER), f"{suite.package}=={suite.version}"]
-        subprocess.run([str(PYTHON), *get], check=True)
+        subprocess.run([sys.executable, *get], check=True)
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     if digest != suite.sha256:
         raise SystemExit(f"{archive} is not the archive that was looked at: its SHA-256 is {digest}")
