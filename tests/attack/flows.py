@@ -112,7 +112,8 @@ class TokenBucket(Count):
     empty at its last charge. A reservation gets back what the bucket has not filled again since it was charged.
 
     Question: what is a fraction of a microsecond by another rate? Answer: it is rounded up, to one that whole tokens of
-    that rate have, maybe to the next one, or, of a long time, to a microsecond: stories allow each at each change.
+    that rate have, maybe to the next one, or, of a long time, to a microsecond, up or down: stories allow each at each
+    change.
 
     Question: whose tokens are filled first? Answer: those taken first. So each reservation has a moment at which its
     tokens are there again, which is when the bucket would have been full right after it.
@@ -142,8 +143,8 @@ class TokenBucket(Count):
         if times == 1:
             return
         parts = self.interval(rule).denominator
-        # That the time is rounded up to a microsecond stands for -1.
-        parts, more = (parts, more) if more >= 0 else (1, 0)
+        # That the time is rounded up to a microsecond stands for -1, down for -2.
+        parts, more = (parts, more) if more >= 0 else (1, more + 1)
         self.full = last + Fraction(-(-(self.full - last) * times * parts // 1) + more, parts)
         self.there = {hold: last + max(Fraction(0), then - last) * times for hold, then in self.there.items()}
 

@@ -14,6 +14,7 @@ from rules import AllSays, Policy, RuleSays, Says, longest
 from states import Hold, Place, States, View, charge, forget, give_back
 
 REMEMBERED = 60_000_000
+LONGEST_MEMORY = 86_400_000_000
 SETTLED_KNOWN = 10_000_000
 
 
@@ -213,13 +214,14 @@ class Oracle:
         Question: what does a repeated id answer if the charges come in another order? Answer: each key its own first
         decision, and who binds is found among them anew.
 
-        Question: is a call remembered that passed and charged nothing, since all are on trial? Answer: yes.
+        Question: is a call remembered that passed and charged nothing, since all are on trial? Answer: yes, and a key
+        that was denied is denied to a limiter that is not on trial.
         """
         places = frozenset((limiter.name, limiter.scope, key) for limiter, key, _ in charges)
         place = ("consume_all", places, request)
         if request is not None and (known := self._remembered(place, now)) is not None:
             assert isinstance(known, dict)
-            return combined([known[limiter.name, limiter.scope, key] for limiter, key, _ in charges])
+            return combined([enforced(known[limiter.name, limiter.scope, key], limiter) for limiter, key, _ in charges])
         views = [self.look(limiter, key, now) for limiter, key, _ in charges]
         alone = [
             self.says(limiter, view, cost, writes=cost > 0)
@@ -245,7 +247,15 @@ class Oracle:
         return combined(answers)
 
     def _remembered(self, place: tuple[object, ...], now: int) -> object | None:
+        """The first answer.
+
+        Question: what if the clock went back by more than the longest memory that can be set, a day? Answer: it is
+        remembered from now on.
+        """
         until, answer = self.requests.get(place, (0, None))
+        if until > now + LONGEST_MEMORY:
+            until = now + REMEMBERED
+            self.requests[place] = until, answer
         return answer if now < until else None
 
 

@@ -80,7 +80,7 @@ class Telling:
         }
         # Those that agree with every answer so far: where the guides leave several answers open, there are as many.
         self.oracles = [Oracle()]
-        self.roundings = (0, 1, -1) if len(rates) > 1 else (0,)
+        self.roundings = (0, 1, -1, -2) if len(rates) > 1 else (0,)
         self.now = START
         self.latest = START
         self.denied: int | None = None

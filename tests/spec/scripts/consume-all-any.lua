@@ -422,10 +422,10 @@ forms[1] = function(key, at)
        ahead = ahead * kept.limit / kept.period * rule.period / rule.limit
        return rule.last + math.min(math.ceil(ahead), rule.full + 1), 0
       end
-      if rule.tat > rule.last then rule.tat, rule.part = refilled(rule.tat, rule.part) else rule.part = 0 end
+      if rule.tat >= rule.last then rule.tat, rule.part = refilled(rule.tat, rule.part) else rule.part = 0 end
       for hold = 1, #holds, hold_size do
        local filled, part = struct.unpack('<I8I8', holds, hold + rule.filled)
-       if filled > rule.last then
+       if filled >= rule.last then
         holds = string.sub(holds, 1, hold + rule.filled - 1) .. struct.pack('<I8I8', refilled(filled, part))
          .. string.sub(holds, hold + rule.filled + 16)
        end

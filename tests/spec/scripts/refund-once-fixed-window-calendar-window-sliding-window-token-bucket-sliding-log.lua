@@ -411,10 +411,10 @@ if value then
      ahead = ahead * kept.limit / kept.period * period_4 / limit_4
      return last_4 + math.min(math.ceil(ahead), full_4 + 1), 0
     end
-    if tat_4 > last_4 then tat_4, part_4 = refilled(tat_4, part_4) else part_4 = 0 end
+    if tat_4 >= last_4 then tat_4, part_4 = refilled(tat_4, part_4) else part_4 = 0 end
     for hold = 1, #holds, hold_size do
      local filled, part = struct.unpack('<I8I8', holds, hold + 53)
-     if filled > last_4 then
+     if filled >= last_4 then
       holds = string.sub(holds, 1, hold + 53 - 1) .. struct.pack('<I8I8', refilled(filled, part))
        .. string.sub(holds, hold + 53 + 16)
      end

@@ -293,10 +293,10 @@ if value then
      ahead = ahead * kept.limit / kept.period * period_1 / limit_1
      return last_1 + math.min(math.ceil(ahead), full_1 + 1), 0
     end
-    if tat_1 > last_1 then tat_1, part_1 = refilled(tat_1, part_1) else part_1 = 0 end
+    if tat_1 >= last_1 then tat_1, part_1 = refilled(tat_1, part_1) else part_1 = 0 end
     for hold = 1, #holds, hold_size do
      local filled, part = struct.unpack('<I8I8', holds, hold + 53)
-     if filled > last_1 then
+     if filled >= last_1 then
       holds = string.sub(holds, 1, hold + 53 - 1) .. struct.pack('<I8I8', refilled(filled, part))
        .. string.sub(holds, hold + 53 + 16)
      end

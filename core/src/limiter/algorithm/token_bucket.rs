@@ -81,7 +81,7 @@ fn refilled_since(rule: &Rule, kept: Rate, last: u64, filled: Filled) -> Filled 
     if kept == rule.rate() {
         return filled;
     }
-    if filled.at <= last {
+    if filled.at < last {
         return Filled { part: 0, ..filled };
     }
     let Rate { limit, period } = rule.rate();
@@ -122,7 +122,7 @@ fn filled(words: &Words) -> Filled {
 
 /// What was filled before the last charge stays as it was.
 fn refilled(rule: &Rule, kept: Rate, words: &Words, filled: Filled) -> Filled {
-    if filled.at > words[2] { refilled_since(rule, kept, words[2], filled) } else { filled }
+    if filled.at >= words[2] { refilled_since(rule, kept, words[2], filled) } else { filled }
 }
 
 fn follow(rule: &Rule, words: &mut Words, now: u64, used: u64, left: u64) {
