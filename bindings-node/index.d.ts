@@ -97,81 +97,87 @@ export interface Sample {
 /** The algorithm of a rule. */
 export type Algorithm = 'fixed-window' | 'calendar-window' | 'sliding-window' | 'token-bucket' | 'sliding-log'
 
-/** The answer of a limiter when Redis cannot answer: an error, yes, no, or what this process' own memory decides. */
+/**
+ * The answer of a limiter while Redis cannot answer: an error, an allowed call, a denied call, or the decision of the
+ * same policy in the memory of this process.
+ */
 export type OnError = 'raise' | 'open' | 'closed' | 'local'
 
 /**
- * The source of an answer: Redis; the store of `memory://`; this process, from prefetched permits (`lease`), or since
- * Redis denied the same call a moment ago (`deny-cache`); or, while Redis could not answer, what `onError` decides.
+ * The source of an answer: Redis, the store of `memory://`, prefetched permits of this process (`lease`), or a recent
+ * denial by Redis that this process remembers (`deny-cache`). While Redis cannot answer, it is what `onError` selects:
+ * `local`, `open` or `closed`.
  */
 export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' | 'deny-cache'
 
-/** The end of a reservation that is never settled: it counts as spent, or is given back. */
+/** The treatment of a reservation that is not settled in time: it counts as spent, or it is given back. */
 export type Unsettled = 'spent' | 'returned'
 
 /**
- * The state of a handle: never acquired or released; held for certain until the deadline; held until then, but the last
- * renewal failed; or no longer held, without a release.
+ * The state of a handle: `released` (or never acquired), `held` (for certain until the deadline), `uncertain` (held
+ * until the deadline, but the last renewal failed) or `lost` (no longer held, although it was not released).
  */
 export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
 
-/** The outcome of a take: only `held` holds anything. */
+/** The outcome of a take. With any outcome other than `held`, no unit is held. */
 export type TakeOutcome = 'held' | 'sold_out' | 'buyer_limit' | 'not_open' | 'ended'
 
 /**
- * The phase of a sale: never opened or forgotten, open, or closed or past its `endsMs`, when holds can still be
- * confirmed.
+ * The phase of a sale: `not_open` (never opened, or no longer kept), `open`, or `ended` (closed, or past its `endsMs`).
+ * In the phase `ended`, holds can still be confirmed.
  */
 export type StockPhase = 'not_open' | 'open' | 'ended'
 
 /** The kind of a change in a ledger. */
 export type LedgerKind = 'opened' | 'restocked' | 'held' | 'confirmed' | 'cancelled' | 'expired' | 'extended' | 'closed'
 
-/** The behaviour of a `get` when Redis cannot answer. */
+/** The behaviour of a `get` while Redis cannot answer. */
 export type WhenAway = 'raise' | 'load'
 
 /** Options of a new {@link Client}. */
 export interface ClientOptions {
-  /** The first part of every Redis key; no braces (default: `ql`). */
+  /** The first part of every Redis key, without braces (default: `ql`). */
   readonly prefix?: string | undefined
-  /** The time that a call may take, connecting included (1 ms to 1 hour; default: 500 ms). */
+  /** The longest time that a call may take, including the connection to Redis (1 ms to 1 hour; default: 500 ms). */
   readonly timeoutMs?: number | undefined
   /**
-   * The answer of a limiter when Redis cannot answer: an error (`raise`), yes (`open`), no (`closed`), or what the same
-   * policy decides in this process' memory (`local`) (default: `raise`).
+   * The answer of a limiter while Redis cannot answer: an error (`raise`), an allowed call (`open`), a denied call
+   * (`closed`), or the decision of the same policy in the memory of this process (`local`) (default: `raise`).
    */
   readonly onError?: OnError | undefined
   /**
-   * How long a call with a request id is remembered, and at least as long as the timeout (1 ms to 1 day; default:
+   * How long a call with a request id is remembered; never shorter than `timeoutMs` (1 ms to 1 day; default:
    * 60,000 ms).
    */
   readonly requestMemoryMs?: number | undefined
   /**
-   * A function that returns the password, if the URL has none. It is called when a connection first logs in, and again
-   * when the server refuses the password. Calls wait for it, and if it throws, they fail with its error. Calls wait for
-   * it within their time.
+   * A function that returns the password, if the URL has none. Quotalock calls the function when a connection first
+   * logs in, and again when the server refuses the password. Calls to Redis wait for the function. If the function
+   * throws, they fail with its error. The wait is part of a call's timeout.
    */
   readonly password?: (() => string | PromiseLike<string>) | undefined
   /**
-   * After Redis has denied a call, this process denies the same call itself until it can be admitted, for at most this
-   * time; 0 asks Redis every time (0 ms to 1 minute; default: 1,000 ms).
+   * The longest time for which this process remembers a denial (0 ms to 1 minute; default: 1,000 ms). After Redis has
+   * denied a call, the process denies the same call without asking Redis, until the call could be admitted. With 0,
+   * every call asks Redis.
    */
   readonly denyCacheMaxMs?: number | undefined
   /**
-   * A function that is called after each decision of this client's limiters that charges or denies, with the key as it
-   * was given, right before the call ends. Not for calls that only look, fail or are aborted. An error of the function
-   * does not affect the call. The error is a warning of the process (`QUOTALOCK_HOOK`). It is not awaited.
+   * A function that is called after each decision of this client's limiters that charges or denies, right before the
+   * call ends. It gets the decision and the key as it was given. It is not called for calls that only read the state,
+   * fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of the
+   * process (`QUOTALOCK_HOOK`). The function is not awaited.
    */
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /**
-   * A function that is called when a lock of this client is found to be lost, once for each grant; otherwise as
-   * `onDecision`.
+   * A function that is called when a lock of this client is found to be lost, once for each grant. It gets the handle.
+   * An error in it is treated like one in `onDecision`.
    */
   readonly onLost?: ((lock: Lock) => void) | undefined
   /**
-   * Whether this process reports to Redis once per second, in the background, what the client's limiters decided, and
-   * which keys they denied most often, for `quotalock top` (default: false). Decisions that have no room or cannot be
-   * sent are dropped and counted.
+   * Whether this process sends a report to Redis once per second, in the background, for `quotalock top` (default:
+   * false). The report has the number of decisions of each limiter, and the keys that were denied most often. Decisions
+   * that do not fit or that are not sent are dropped, and their number is reported.
    */
   readonly report?: boolean | undefined
 }
@@ -179,72 +185,94 @@ export interface ClientOptions {
 /** Options of {@link Client.limiter}. */
 export interface LimiterOptions {
   /**
-   * The hash tag that all keys of the limiter share (1 to 1,024 bytes): they are in one slot of a cluster, and
-   * {@link Client.consumeAll} can charge them together with those of other limiters of that scope (default: each key is
-   * its own).
+   * The hash tag of all keys of the limiter, 1 to 1,024 bytes (default: each key is its own hash tag). In a cluster,
+   * all keys with one scope are in the same slot, so {@link Client.consumeAll} can charge keys of several limiters with
+   * that scope.
    */
   readonly scope?: Key | undefined
   /**
-   * Whether the policy is enforced (default: true). If not, every call is allowed, and {@link Decision.wouldDeny} marks
-   * those that would have been denied, which are not charged. Use it to try a policy on real traffic.
+   * Whether the policy is enforced (default: true). With false, every call is allowed. A call that the policy would
+   * deny has {@link Decision.wouldDeny} set, and is not charged. Use this to try a policy on real traffic.
    */
   readonly enforce?: boolean | undefined
   /**
-   * How many permits are taken from Redis at once at most, to be spent in this process without a call: 2 to the
-   * smallest capacity of the policy. Sliding windows and logs do not support it (default: each call asks Redis).
+   * The largest number of permits that the limiter takes from Redis at once, from 2 to the smallest capacity of the
+   * policy (default: each call asks Redis). Calls of this process then spend these permits without asking Redis.
+   * `sliding-window` and `sliding-log` do not support this option.
    */
   readonly prefetch?: number | undefined
 }
 
 /** Options of a call. */
 export interface CallOptions {
-  /** How much the call uses; 0 only looks (0 to 2^52; default: 1). */
+  /** The cost of the call (0 to 2^52; default: 1). A call with the cost 0 only reads the state. */
   readonly cost?: number | undefined
-  /** Rejects the call with the signal's reason when it fires. A call that was sent may still be counted. */
+  /**
+   * When the signal fires, the call is rejected with the signal's reason. A call that was already sent may still be
+   * counted.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of {@link Limiter.consume}. */
 export interface ConsumeOptions extends CallOptions {
-  /** Charges once for this id. */
+  /**
+   * An id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is remembered, a call with
+   * the same id and key returns the first answer and is not charged again. A denied call is decided again.
+   */
   readonly requestId?: RequestId | undefined
 }
 
 /** Options of {@link Client.consumeAll}. */
 export interface ConsumeAllOptions {
-  /** Charges once for this id, which is remembered under the first key. */
+  /**
+   * An id that makes the call safe to repeat, as in {@link Limiter.consume}. It belongs to this set of keys, in any
+   * order: use another id for other keys.
+   */
   readonly requestId?: RequestId | undefined
-  /** Rejects the call with the signal's reason when it fires. A call that was sent may still be counted. */
+  /**
+   * When the signal fires, the call is rejected with the signal's reason. A call that was already sent may still be
+   * counted.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of {@link Limiter.refund}. */
 export interface RefundOptions {
-  /** Gives back once for this id. */
+  /**
+   * An id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a call with the same id and
+   * key gives nothing back again.
+   */
   readonly requestId?: RequestId | undefined
 }
 
 /** Options of {@link Limiter.reserve}. */
 export interface ReserveOptions {
-  /** How long the estimate is held at most (1 ms to 36,500 days). */
+  /** The longest time for which the estimate is held (1 ms to 36,500 days). */
   readonly ttlMs: number
-  /** How an estimate ends that is not settled by then: it counts as `spent`, or is `returned` (default: `spent`). */
+  /**
+   * The treatment of an estimate that is not settled within `ttlMs`: it stays charged (`spent`), or it is given back
+   * (`returned`) (default: `spent`).
+   */
   readonly unsettled?: Unsettled | undefined
 }
 
 /** Options of {@link Limiter.wait}. */
 export interface WaitOptions extends CallOptions {
-  /** How long to wait at most (0 ms to 36,500 days). */
+  /** The longest time to wait (0 ms to 36,500 days). */
   readonly timeoutMs: number
 }
 
 /** How long an acquisition waits, and what ends it. */
 export interface AcquireOptions {
-  /** How long to wait at most; 0 asks once (0 ms to 36,500 days; default: as the handle was made). */
+  /**
+   * The longest time to wait (0 ms to 36,500 days; default: the `waitMs` of the handle). With 0, the call asks Redis
+   * once and does not wait.
+   */
   readonly waitMs?: number | undefined
   /**
-   * Rejects the acquisition with the signal's reason when it fires. It leaves nothing behind, even if the lock was
-   * granted at that moment. It has no effect on a lock that is already held.
+   * When the signal fires, the acquisition is rejected with the signal's reason. If the lock was granted at that
+   * moment, it is released. The signal has no effect on a lock that is already held.
    */
   readonly signal?: AbortSignal | undefined
 }
@@ -254,25 +282,26 @@ export interface QuorumOptions extends AcquireOptions {
   /** How long a grant lasts if it is not renewed (10 ms to 7 days; default: 30,000 ms). */
   readonly ttlMs?: number | undefined
   /**
-   * Whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is busy (default:
-   * true). If not, the lock ends at its deadline, even if the handle is dropped.
+   * Whether a thread of Quotalock renews the grant after each third of its ttl, even while the caller is busy (default:
+   * true). With false, the lock ends at its deadline, and a dropped handle is not released earlier.
    */
   readonly renew?: boolean | undefined
   /**
-   * How long it is renewed at most, so that a holder that hangs does not block the others forever (default:
-   * 3,600,000 ms, 1 hour).
+   * The longest time for which the lock is renewed, so that a holder that hangs does not block the others forever
+   * (default: 3,600,000 ms, 1 hour).
    */
   readonly maxHoldMs?: number | undefined
   /** Every fencing token is larger than this (0 to 2^52; default: 0). */
   readonly tokenAbove?: number | undefined
   /**
-   * The text that {@link Lock.inspect} shows of the holder next to its host and process: up to 128 bytes of UTF-8, no
-   * control characters (default: empty).
+   * A text about the holder that {@link Lock.inspect} shows next to its host and process: up to 128 bytes of UTF-8,
+   * without control characters (default: empty).
    */
   readonly label?: string | undefined
   /**
-   * Whether to acquire at once, and reject if that fails (default: true). With false the handle holds nothing yet, for
-   * {@link Lock.acquire}, {@link Lock.run}, {@link Lock.inspect} and {@link Lock.forceRelease}.
+   * Whether the lock is acquired at once; if that fails, the promise is rejected (default: true). With false, the
+   * promise resolves to a handle that holds nothing yet, for {@link Lock.acquire}, {@link Lock.run},
+   * {@link Lock.inspect} and {@link Lock.forceRelease}.
    */
   readonly acquire?: boolean | undefined
 }
@@ -282,8 +311,8 @@ export interface LockOptions extends QuorumOptions {
   /** Whether waiters are served in order of arrival (default: false). */
   readonly fair?: boolean | undefined
   /**
-   * How many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0). On `memory://`,
-   * which has no replicas, only 0 is valid.
+   * How many replicas must confirm a grant before it counts (0 to 2^32 - 1; default: 0). With 0, no replica is asked.
+   * On `memory://`, which has no replicas, only 0 is valid.
    */
   readonly replicasAck?: number | undefined
   /** How long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms). */
@@ -292,17 +321,17 @@ export interface LockOptions extends QuorumOptions {
 
 /** How permits of a semaphore are taken. */
 export interface SemaphoreOptions extends LockOptions {
-  /** How many permits to take, all or none; at most as many as there are (1 to 2^31 - 1; default: 1). */
+  /** How many permits to acquire, all or none; at most all permits of the semaphore (1 to 2^31 - 1; default: 1). */
   readonly weight?: number | undefined
 }
 
 /** Options of {@link Client.adopt}. */
 export interface AdoptOptions {
-  /** Whether it is renewed in the background (default: true). */
+  /** Whether the lock is renewed in the background (default: true). */
   readonly renew?: boolean | undefined
   /**
-   * The name that the lock must have: the text of another lock is refused, and that lock is not changed (default: any
-   * lock).
+   * The name that the lock must have (default: any lock). The text of a lock with another name is refused, and that
+   * lock is not changed.
    */
   readonly name?: Key | undefined
 }
@@ -310,76 +339,84 @@ export interface AdoptOptions {
 /** Options of {@link Client.stock}. */
 export interface StockOptions {
   /**
-   * The hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
-   * {@link Client.takeAll} can take from them together (default: each stock is its own). It is part of the keys, so all
-   * handles of a sale must have the same scope.
+   * The hash tag of all keys of the stock, 1 to 1,024 bytes (default: each stock is its own hash tag). In a cluster,
+   * all stocks with one scope are in the same slot, so one {@link Client.takeAll} can take from several of them. The
+   * scope is a part of the keys, so all handles of a sale must have the same scope.
    */
   readonly scope?: Key | undefined
   /**
-   * How many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Fixed when the sale is
-   * opened.
+   * How many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). The value is fixed when
+   * the sale is opened.
    */
   readonly ledgerCap?: number | undefined
   /**
-   * How long the sale and its ledger are kept, and at least for half of it, after its end, its last hold and the last
-   * call that wrote (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). Fixed when the sale is opened.
+   * How long the sale and its ledger are kept, but in any case half of this time (1 minute to 36,500 days; default:
+   * 2,592,000,000 ms, 30 days). The time begins at the latest of three moments: the end of the sale, the end of its
+   * last hold, and the last call that wrote. The value is fixed when the sale is opened.
    */
   readonly retentionMs?: number | undefined
 }
 
 /** Options of {@link Stock.open}. */
 export interface OpenOptions {
-  /** The most units that one buyer holds and has bought (1 to 2^52; default: no limit). */
+  /** The largest number of units for one buyer, held and bought units together (1 to 2^52; default: no limit). */
   readonly perBuyer?: number | null | undefined
   /**
-   * When takes end, in milliseconds since the epoch by the server's clock (default: never). Confirming stays possible.
+   * The end of the sale, in milliseconds since the epoch by the server's clock (default: never). After it, nothing can
+   * be taken, but holds can still be confirmed.
    */
   readonly endsMs?: number | null | undefined
   /**
-   * A payload for each unit (a coupon code, a seat), of which each reservation gets its own in this order: 1 to 1,024
-   * bytes each, at most 10,000 at once, more by {@link Stock.restock}.
+   * A prize for each unit, such as a coupon code or a seat: 1 to 1,024 bytes each, at most 10,000 in one call.
+   * {@link Stock.restock} adds more. Reservations get the prizes in this order.
    */
   readonly prizes?: readonly (string | Uint8Array)[] | undefined
 }
 
 /** How units are added to a sale. */
 export interface RestockOptions {
-  /** One for each unit, if the sale has prizes. */
+  /** A prize for each new unit, if the sale has prizes. */
   readonly prizes?: readonly (string | Uint8Array)[] | undefined
-  /** Adds once for this id (1 to 256 bytes) while it is remembered, at least a day. */
+  /**
+   * An id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, for at least a day, a call
+   * with the same id adds nothing again and returns the first answer.
+   */
   readonly requestId?: RequestId | undefined
 }
 
 /** How units of several stocks are taken. */
 export interface TakeAllOptions {
-  /** How long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes). */
+  /** How long the units are held (1 ms to 30 days; default: 600,000 ms, 10 minutes). */
   readonly holdMs?: number | undefined
   /**
-   * Takes once for this id, which belongs to the buyer and the stock; of several stocks, to the first by their Redis
-   * keys.
+   * An id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock; for several
+   * stocks, to the first stock in the order of their Redis keys.
    */
   readonly requestId?: RequestId | undefined
 }
 
 /** How units are taken. */
 export interface TakeOptions extends TakeAllOptions {
-  /** How many units, all or none; of units with prizes at most 1,000 (1 to 2^52; default: 1). */
+  /** How many units to take, all or none (1 to 2^52; default: 1). A call takes at most 1,000 units with prizes. */
   readonly quantity?: number | undefined
 }
 
-/** Which page of reservations. */
+/** The page of reservations to return. */
 export interface PageOptions {
-  /** The {@link StockPage.next} of the page before (default: the first page). */
+  /** The {@link StockPage.next} of the previous page (default: the first page). */
   readonly cursor?: string | null | undefined
-  /** How many at most (1 to 1,000; default: 100). */
+  /** The largest number of reservations to return (1 to 1,000; default: 100). */
   readonly count?: number | undefined
 }
 
-/** Which entries of a ledger. */
+/** The entries of a ledger to return. */
 export interface LedgerOptions {
-  /** The {@link LedgerEntry.id} of the entry before (default: from the first that is kept). */
+  /**
+   * The {@link LedgerEntry.id} of the last entry that you have read (default: the call begins with the oldest entry
+   * that is kept). The call returns the entries after it.
+   */
   readonly after?: string | null | undefined
-  /** How many at most (1 to 1,000; default: 100). */
+  /** The largest number of entries to return (1 to 1,000; default: 100). */
   readonly count?: number | undefined
 }
 
@@ -388,13 +425,13 @@ export interface OnceOptions {
   /** How long a claim or a result is remembered (1 ms to 3,650 days; default: 86,400,000 ms, 1 day). */
   readonly ttlMs?: number | undefined
   /**
-   * How long the others wait for a caller that dies (10 ms to 1 hour; default: 10,000 ms). It is not renewed, so make
-   * it longer than the function runs.
+   * How long one caller runs the function alone (10 ms to 1 hour; default: 10,000 ms). If this caller dies, the next
+   * caller runs the function when the lease ends. The lease is not renewed, so make it longer than the function takes.
    */
   readonly leaseMs?: number | undefined
   /**
-   * How long the error of a run is remembered; with 0 the next caller runs the function at once (0 ms to 1 hour;
-   * default: 0 ms).
+   * How long the error of a run is remembered (0 ms to 1 hour; default: 0 ms). With 0, the next caller runs the
+   * function at once.
    */
   readonly errorTtlMs?: number | undefined
 }
@@ -403,26 +440,35 @@ export interface OnceOptions {
 export interface CacheOptions {
   /** How long a value is fresh (1 ms to 3,650 days; default: 60,000 ms). */
   readonly freshMs?: number | undefined
-  /** How long it is served after that while one caller loads a new one (0 ms to 3,650 days; default: 0 ms). */
+  /**
+   * How long a stale value is still served after `freshMs`, while one caller loads a new value (0 ms to 3,650 days;
+   * default: 0 ms).
+   */
   readonly staleMs?: number | undefined
   /**
-   * How long a loader keeps the others from loading (10 ms to 1 hour; default: 10,000 ms). It is not renewed: a loader
-   * that takes longer is joined by another, and the newer value wins.
+   * How long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The lease is not renewed: if a load takes
+   * longer, another caller loads too, and the value of the load that began last wins.
    */
   readonly leaseMs?: number | undefined
   /**
-   * How long the answer that there is no value is fresh; 0 does not store it (0 ms to 3,650 days; default: as
-   * `freshMs`).
+   * How long the result that there is no value is fresh (0 ms to 3,650 days; default: the value of `freshMs`). With 0,
+   * this result is not stored.
    */
   readonly negativeMs?: number | undefined
-  /** How long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default: 1,000 ms). */
+  /**
+   * How long the error of a loader is remembered (0 ms to 1 hour; default: 1,000 ms). During this time no other caller
+   * loads.
+   */
   readonly errorTtlMs?: number | undefined
-  /** How early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0). */
+  /**
+   * How early a value is refreshed before it is stale, from 0 (never) to 100 (default: 1.0). A larger number refreshes
+   * earlier.
+   */
   readonly beta?: number | undefined
   /**
-   * The behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load` as if there were no cache (default:
-   * `raise`). If Redis goes down during a load, `raise` fails even though the value was loaded, and `load` returns the
-   * value.
+   * The behaviour of a `get` while Redis cannot answer: with `raise` it fails, with `load` it runs the loader as if
+   * there were no cache (default: `raise`). If Redis goes down during a load, `get` fails with `raise`, although the
+   * value was loaded, and returns the value with `load`.
    */
   readonly whenAway?: WhenAway | undefined
 }
@@ -430,198 +476,212 @@ export interface CacheOptions {
 /** How long a caller waits for the result of another. */
 export interface GetOptions {
   /**
-   * How long to wait at most for another caller's result, before the call fails with {@link TimeoutError} (0 ms to
-   * 36,500 days; default: 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's lease).
+   * The longest time to wait for another caller's result (0 ms to 36,500 days; default: the lease plus 5,000 ms, so
+   * that callers wait longer than the lease of a caller that died). After it, the call fails with {@link TimeoutError}.
    */
   readonly waitMs?: number | undefined
   /**
-   * Ends a wait when it fires: the promise is rejected with the signal's reason. It does not end a loader, so pass the
-   * signal to the loader too. If the loader then fails, other callers do not get its error, and the next caller loads
-   * at once.
+   * When the signal fires during a wait, the promise is rejected with the signal's reason. The signal does not stop a
+   * loader or a function, so pass it to that too. If the loader or function then fails, other callers do not get its
+   * error, and the next caller runs it at once.
    */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Which header fields {@link Decision.headers} returns. */
+/** The header fields that {@link Decision.headers} returns. */
 export interface HeaderOptions {
   /**
-   * How quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
-   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default: `draft-11`).
+   * The format of the quota fields (default: `draft-11`). `draft-11` returns `RateLimit-Policy` and `RateLimit` of
+   * draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
    */
   readonly syntax?: 'draft-11' | 'none' | undefined
   /**
-   * Whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are added
-   * (default: false).
+   * Whether `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now) of the binding
+   * rule are added (default: false).
    */
   readonly legacy?: boolean | undefined
 }
 
 /** Options of {@link clientAddress}. */
 export interface AddressOptions {
-  /** How many leading bits of an IPv6 address stand for a client; 128: the address itself (32 to 128; default: 64). */
+  /**
+   * How many leading bits of an IPv6 address identify a client (32 to 128; default: 64). With 128, the result is the
+   * whole address.
+   */
   readonly ipv6Prefix?: number | undefined
 }
 
 /**
- * A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
- * call, and again in each forked process.
+ * A client of one Redis, or of a store in the memory of this process (`memory://`). Creating a client does no I/O: the
+ * client connects at its first call, and again in each forked process.
  */
 export class Client implements Disposable, AsyncDisposable {
   /**
-   * @param url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
-   *     `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is
-   *     removed when the last of its clients is closed (default: `QUOTALOCK_URL` of the environment, then
-   *     `redis://127.0.0.1:6379`). Worker threads share them too.
+   * @param url the URL of the server: `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`,
+   *     `redis+cluster://`, `redis+sentinel://`, `memory://` or `memory://name` (default: the environment variable
+   *     `QUOTALOCK_URL`, otherwise `redis://127.0.0.1:6379`). `memory://` is a store in the memory of this process,
+   *     which all its clients share. `memory://name` is a separate store, which is removed when the last of its clients
+   *     is closed. Worker threads share these stores too.
    * @throws {InvalidArgumentError} for an invalid URL or option; no error shows a password.
    */
   constructor(url?: string | URL, options?: ClientOptions)
-  /** The host and port, socket path or `memory://` that this client talks to; never a password. */
+  /** The host and port, socket path or `memory://` of the server, never with a password. */
   readonly server: string
   /** The first part of every Redis key. */
   readonly prefix: string
   /**
    * Makes a limiter.
    *
-   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
-   * @param policy the rules that it decides by, such as `10/minute;100/hour`.
+   * @param name the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+   *     share their state.
+   * @param policy the rules of the limiter, such as `10/minute;100/hour`.
    * @throws {InvalidArgumentError} for an empty or too long name or scope, and an invalid `prefetch`.
    * @throws {InvalidPolicyError} for an invalid policy.
    */
   limiter(name: string, policy: Policy, options?: LimiterOptions): Limiter
   /**
-   * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one atomic
-   * call. No key may occur twice for one limiter. In a cluster the limiters need a common {@link LimiterOptions.scope}.
+   * Charges several keys in one atomic call, each with its own limiter and cost. If one limiter denies, no key is
+   * charged. A key may occur only once for each limiter. In a cluster, the limiters need a common
+   * {@link LimiterOptions.scope}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid charge; with {@link CrossSlotError} for limiters without a
    * common scope in a cluster.
    *
-   * @param charges at most 100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52).
+   * @param charges at most 100 charges: for each a limiter of this client, a key, and a cost from 1 to 2^52, which you
+   *     can omit if it is 1.
    */
   consumeAll(charges: readonly Charge[], options?: ConsumeAllOptions): Promise<CombinedDecision>
   /**
-   * Acquires a mutex: one holder at a time, until it releases or its lease ends.
+   * Acquires a mutex, which only one handle holds at a time. A grant is a lease: it ends by itself after its `ttlMs`,
+   * unless it is renewed.
    *
    * ```js
    * await using lock = await client.lock('sku:42', { waitMs: 5000 })
    * ```
    *
-   * Rejects with {@link NotAcquiredError} if it is not granted within `waitMs`, and as {@link Lock.acquire} does; with
-   * {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
+   * Rejects with {@link NotAcquiredError} if the lock is not granted within `waitMs`; the other errors are those of
+   * {@link Lock.acquire}; with {@link InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid
+   * option.
    *
-   * @param name 1 to 1,024 bytes of anything.
+   * @param name the name: 1 to 1,024 bytes of any value.
    */
   lock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Acquires several mutexes, all or none, in one call: no order of names can deadlock. In a cluster the names must be
-   * in one slot, else this is rejected with {@link CrossSlotError}.
+   * Acquires several mutexes, all or none, in one call, so callers cannot deadlock, whatever the order of the names. In
+   * a cluster, the names must be in one slot; otherwise the promise is rejected with {@link CrossSlotError}.
    *
    * Rejects with {@link InvalidArgumentError} for invalid names or options.
    *
-   * @param names at most 100, none twice.
+   * @param names at most 100 names, without duplicates.
    */
   lockAll(names: readonly Key[], options?: LockOptions): Promise<Lock>
   /**
-   * Acquires `weight` of a semaphore's `permits`; at most 1,024 hold it at once. All users of a semaphore must give the
-   * same `permits`.
+   * Acquires `weight` of a semaphore's `permits`. At most 1,024 handles hold permits at once. All users of a semaphore
+   * must give the same `permits`.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name, number or option.
    *
-   * @param name 1 to 1,024 bytes of anything.
-   * @param permits the same number wherever this semaphore is used (1 to 2^31 - 1).
+   * @param name the name: 1 to 1,024 bytes of any value.
+   * @param permits the number of permits of the semaphore: the same number wherever this semaphore is used (1 to 2^31 -
+   *     1).
    */
   semaphore(name: Key, permits: number, options?: SemaphoreOptions): Promise<Lock>
   /**
-   * Acquires a read-write lock for reading: up to 1,024 readers hold it at once, but none while a writer holds it or
-   * waits.
+   * Acquires a read-write lock for reading. Up to 1,024 readers hold the lock at once. While a writer holds it or waits
+   * for it, no new reader gets the lock.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name or option.
    *
-   * @param name 1 to 1,024 bytes of anything.
+   * @param name the name: 1 to 1,024 bytes of any value.
    */
   readLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Acquires a read-write lock for writing: one writer holds it alone.
+   * Acquires a read-write lock for writing. Only one writer holds the lock at a time, without readers.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name or option.
    *
-   * @param name 1 to 1,024 bytes of anything.
+   * @param name the name: 1 to 1,024 bytes of any value.
    */
   writeLock(name: Key, options?: LockOptions): Promise<Lock>
   /**
-   * Takes over a lock that {@link Lock.handover} gave away, in any process or language. The new handle has the ttl, the
-   * label and the fencing token of the first. Only one process can adopt a lock. It is renewed for the rest of the
-   * first holder's `maxHoldMs`.
+   * Takes over a lock from the text that {@link Lock.handover} returned, in any process or language. The new handle has
+   * the ttl, the label and the fencing token of the first handle. Only one process can adopt a lock. The lock is
+   * renewed for the rest of the first holder's `maxHoldMs`.
    *
-   * Rejects with {@link LostError} if the lease has ended, was adopted before, or is on another server; with
-   * {@link InvalidArgumentError} for a text of another kind, a damaged one, or one of a client with another prefix.
+   * Rejects with {@link LostError} if the lease has ended, or the lock was adopted before or is on another server; with
+   * {@link InvalidArgumentError} for a text that is damaged or is not from {@link Lock.handover}, and for a text from a
+   * client with another prefix.
    */
   adopt(text: string, options?: AdoptOptions): Promise<Lock>
   /**
-   * Makes a handle for the units of a sale. Does not ask Redis; {@link Stock.open} makes the sale itself.
+   * Makes a handle for the units of a sale. This call does not ask Redis; {@link Stock.open} opens the sale.
    *
-   * @param name 1 to 1,024 bytes of anything.
+   * @param name the name: 1 to 1,024 bytes of any value.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   stock(name: Key, options?: StockOptions): Stock
   /**
-   * Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one of
-   * its stock. In a cluster the stocks need a common {@link StockOptions.scope}.
+   * Holds units of several stocks for one buyer in one atomic call: all the units, or none. Each stock has an ordinary
+   * reservation, which can also be confirmed or cancelled alone. In a cluster, the stocks need a common
+   * {@link StockOptions.scope}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid stock, quantity or buyer; with {@link CrossSlotError} for
    * stocks without a common scope in a cluster.
    *
-   * @param takes at most 100 stocks of this client, none twice, each with a quantity.
-   * @param buyer 1 to 1,024 bytes.
+   * @param takes at most 100 stocks of this client, without duplicates, each with a quantity.
+   * @param buyer the buyer: 1 to 1,024 bytes.
    */
   takeAll(takes: readonly Take[], buyer: Key, options?: TakeAllOptions): Promise<TakenAll>
   /**
-   * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended. Otherwise
-   * as {@link Stock.confirm}.
+   * Sells the units of several reservations in one atomic call. If one of the reservations has ended or was cancelled,
+   * nothing is sold, and the call returns false. Otherwise it works like {@link Stock.confirm}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
    *
-   * @param reservations at most 100, none twice, each a stock and an id.
+   * @param reservations at most 100 pairs of a stock and a reservation id, without duplicates.
    */
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
-   * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have ended.
-   * Returns true if none had ended or was confirmed.
+   * Returns the units of several reservations to their stocks in one atomic call, except those that have ended or were
+   * confirmed. Returns true if there were no such exceptions.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
    *
-   * @param reservations at most 100, none twice, each a stock and an id.
+   * @param reservations at most 100 pairs of a stock and a reservation id, without duplicates.
    */
   cancelAll(reservations: readonly Held[]): Promise<boolean>
   /**
-   * Lengthens several holds, or none (false) if one of them has ended: one atomic call. Otherwise as
-   * {@link Stock.extend}.
+   * Extends several holds in one atomic call. If one of the holds has ended, or was confirmed or cancelled, none is
+   * extended, and the call returns false. Otherwise it works like {@link Stock.extend}.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
    *
-   * @param reservations at most 100, none twice, each a stock and an id.
-   * @param holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes.
+   * @param reservations at most 100 pairs of a stock and a reservation id, without duplicates.
+   * @param holdMs how long the units are held, from now (1 ms to 30 days; default: 600,000 ms, 10 minutes).
    */
   extendAll(reservations: readonly Held[], holdMs?: number): Promise<boolean>
   /**
-   * Makes a {@link Once}: work that is done once for each id, across all processes.
+   * Makes a {@link Once} handle, for work that is done once for each id, across all processes.
    *
-   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
+   * @param name the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+   *     share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   once(name: string, options?: OnceOptions): Once
   /**
-   * Makes a cache: on a miss, one caller across all processes loads the value.
+   * Makes a cache. On a miss, only one caller across all processes loads the value.
    *
-   * @param name part of its Redis keys: all of one kind, name and prefix share their state.
+   * @param name the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+   *     share their state.
    * @throws {InvalidArgumentError} for an empty name, one over 1,024 bytes, or an invalid option.
    */
   cache(name: string, options?: CacheOptions): Cache
   /**
    * Releases the locks and permits of the client, within its `timeoutMs`, and closes the connections. Later calls fail
-   * with {@link ClosedError}, and handles that held a lock are `lost`. Closing twice does nothing.
+   * with {@link ClosedError}, and handles that held a lock are `lost`. A second `close` does nothing.
    */
   close(): Promise<void>
   [Symbol.dispose](): void
@@ -629,12 +689,13 @@ export class Client implements Disposable, AsyncDisposable {
 }
 
 /**
- * Decides for keys by one policy; made by {@link Client.limiter}.
+ * A limiter, which decides for each key by one policy. {@link Client.limiter} makes it.
  *
- * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with {@link UnavailableError},
+ * A key is 1 to 1,024 bytes; text is encoded as UTF-8. All calls can fail with {@link UnavailableError},
  * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
- * {@link ClosedError}, and with {@link InvalidArgumentError} before anything is sent; the first two only if the
- * client's {@link ClientOptions.onError} is `raise`, unless the method says otherwise.
+ * {@link ClosedError}, and with {@link InvalidArgumentError} before anything is sent. {@link UnavailableError} and
+ * {@link TimeoutError} occur only if the client's {@link ClientOptions.onError} is `raise`, unless the method states
+ * otherwise.
  */
 export class Limiter {
   private constructor()
@@ -646,71 +707,72 @@ export class Limiter {
   readonly scope: string | Buffer | null
   /** Whether the policy is enforced. */
   readonly enforce: boolean
-  /** How many permits it takes from Redis at once at most; null if each call asks. */
+  /** The largest number of permits that the limiter takes from Redis at once; null if each call asks Redis. */
   readonly prefetch: number | null
   /**
-   * Charges `cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above a limit
-   * is always denied.
+   * Charges `cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the state.
+   * A cost above a limit is always denied.
    */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**
-   * Charges as much as is admitted now, up to `most`; {@link Decision.cost} shows how much. If nothing is admitted, the
-   * call is denied, with the answer for a cost of 1.
+   * Charges as much as the rules admit now, up to `most`. {@link Decision.cost} is the amount that was charged. If
+   * nothing is admitted, the call is denied, and the decision is that for a cost of 1.
    *
-   * @param most 1 to 2^52.
+   * @param most the largest amount to charge (1 to 2^52).
    */
   consumeUpTo(key: Key, most: number): Promise<Decision>
   /**
-   * Charges `estimate` as {@link consume} does, and holds it until {@link Reservation.settle} replaces it by the actual
-   * amount, or `ttlMs` has passed. Nothing is held if the call was denied, as {@link Reservation.decision} shows. If
-   * the reply is lost, the estimate may be held until its end.
+   * Charges `estimate` in the same way as {@link consume}, and holds it until {@link Reservation.settle} replaces it by
+   * the actual amount, or until `ttlMs` ends. If the call is denied, nothing is held; {@link Reservation.decision} has
+   * the answer. If the reply is lost, the estimate may stay held until `ttlMs` ends.
    *
-   * @param estimate 1 to 2^52.
+   * @param estimate the estimated cost (1 to 2^52).
    */
   reserve(key: Key, estimate: number, options: ReserveOptions): Promise<Reservation>
   /**
-   * The reservation of this id, which {@link reserve} made here or in another process. Does not ask Redis whether it
-   * exists.
+   * Returns a handle for the reservation with this id, which {@link reserve} made in this process or another one. This
+   * call does not ask Redis whether the reservation exists.
    *
-   * @throws {InvalidArgumentError} for a bad key, or an id that is not 32 hexadecimal digits.
+   * @throws {InvalidArgumentError} for an invalid key, or an id that is not 32 hexadecimal digits.
    */
   reservation(key: Key, id: string): Reservation
-  /** Returns what {@link consume} would return, and never writes. */
+  /** Returns the decision that {@link consume} would return, and never writes. */
   peek(key: Key, options?: CallOptions): Promise<Decision>
   /**
-   * As {@link consume}, but a denial is an error.
+   * Works like {@link consume}, but throws an error if the call is denied.
    *
-   * Rejects with {@link RateLimitedError} if the call is denied; it carries the decision.
+   * Rejects with {@link RateLimitedError} if the call is denied; the error has the decision.
    */
   require(key: Key, options?: CallOptions): Promise<Decision>
   /**
-   * As {@link consume}, but after a denial it sleeps for {@link Decision.retryAfterMs} and tries again. If the call
-   * cannot be admitted within `timeoutMs`, it returns the denial at once.
+   * Works like {@link consume}, but after a denial it sleeps for {@link Decision.retryAfterMs} and tries again. If the
+   * call cannot be admitted within `timeoutMs`, it returns the denial at once.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
   /**
-   * Gives back `amount` of what was consumed; no rule falls below zero. Returns what a {@link peek} right after it
-   * would return.
+   * Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision that a
+   * {@link peek} right after it would return.
    *
-   * @param amount 1 to 2^52.
+   * @param amount the amount to give back (1 to 2^52).
    */
   refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
-   * Denies all calls for `durationMs`; replaces an earlier block. Returns what a {@link peek} right after it would
-   * return. If the block cannot be stored, this fails, whatever {@link ClientOptions.onError} is.
+   * Denies all calls of `key` for `durationMs`, and replaces an earlier block. Returns the decision that a {@link peek}
+   * right after it would return. If Redis cannot store the block, the call fails, whatever
+   * {@link ClientOptions.onError} is.
    *
    * Rejects with {@link UnavailableError} if Redis cannot store it.
    *
-   * @param durationMs 1 ms to 36,500 days.
+   * @param durationMs how long calls are denied, from now (1 ms to 36,500 days).
    */
   block(key: Key, durationMs: number): Promise<Decision>
   /**
-   * Removes everything about `key`, including a block and reservations; true if anything was stored. If Redis cannot
-   * answer, this fails, whatever {@link ClientOptions.onError} is.
+   * Removes all state of `key`: counts, a block and reservations. Returns true if anything was stored. If Redis cannot
+   * answer, the call fails, whatever {@link ClientOptions.onError} is.
    */
   reset(key: Key): Promise<boolean>
   /**
-   * The Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+   * Returns the Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, or with a scope
    * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
    */
   redisKey(key: Key): Buffer
@@ -725,78 +787,83 @@ export class Decision {
   private constructor()
   /** The name of the limiter. */
   readonly name: string
-  /** Whether the call was admitted. A denied call is not charged. */
+  /** Whether the call is allowed. A denied call is not charged. */
   readonly allowed: boolean
-  /** Whether the policy denies the call, which is allowed only because of `enforce: false`. It was not charged. */
+  /** Whether the call is allowed only because of `enforce: false`: the policy would deny it, and it was not charged. */
   readonly wouldDeny: boolean
   /** The limit of the binding rule. */
   readonly limit: number
-  /** How much could be consumed now; 0 while the key is blocked. */
+  /** The amount that could be consumed now; 0 while the key is blocked. */
   readonly remaining: number
   /**
-   * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null when
-   * never.
+   * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call was
+   * admitted, null if it can never be admitted.
    */
   readonly retryAfterMs: number | null
-  /** In how many milliseconds the binding rule is full again and a block has ended; `rules` has the other rules. */
+  /**
+   * The number of milliseconds until the binding rule has its whole limit again, and a block has ended. `rules` has the
+   * other rules.
+   */
   readonly resetAfterMs: number
   /** The cost of the call; with {@link Limiter.consumeUpTo}, the amount that was taken. */
   readonly cost: number
   /**
-   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by what
-   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by Redis
+   * that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
    */
   readonly source: Source
-  /** Whether a damaged or foreign value at the key was replaced. */
+  /** Whether the call replaced a value at the key that was damaged, or that another program wrote. */
   readonly healed: boolean
   /** The answer of each rule, in the order of the policy. */
   readonly rules: readonly RuleDecision[]
   /**
-   * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at least
-   * 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+   * Returns the header fields for the response, in their order. If the call was denied, they include `Retry-After`, in
+   * whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the longest period of
+   * the rules that can never admit it.
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
-   * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429, or 503
-   * if Redis could not be asked and `onError: 'closed'` denied.
+   * Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`). Its
+   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied the call.
    *
    * @throws {InvalidArgumentError} if the call was allowed.
    */
   problem(): Problem
 }
 
-/** The answer of {@link Client.consumeAll} about several keys, charged all or none. */
+/** The answer of {@link Client.consumeAll} about several keys. All keys are charged, or none. */
 export class CombinedDecision {
   private constructor()
-  /** Whether all were admitted. If not, none was charged. */
+  /** Whether all charges are allowed. If not, no key was charged. */
   readonly allowed: boolean
-  /** Whether a limiter that is not enforced denies. */
+  /** Whether a limiter with `enforce: false` would deny. */
   readonly wouldDeny: boolean
   /**
-   * The index in `decisions` of the binding one: the one that denies with the longest `retryAfterMs`, or if none
-   * denies, the one with the least {@link Decision.remaining}.
+   * The index in `decisions` of the binding decision: the denial with the longest `retryAfterMs`, or if there is no
+   * denial, the decision with the least {@link Decision.remaining}.
    */
   readonly binding: number
   /**
-   * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null when
-   * never.
+   * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call was
+   * admitted, null if it can never be admitted.
    */
   readonly retryAfterMs: number | null
   /**
-   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by what
-   * Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+   * The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by Redis
+   * that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
    */
   readonly source: Source
   /** The decision about each key, in the order given. */
   readonly decisions: readonly Decision[]
   /**
-   * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at least
-   * 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+   * Returns the header fields for the response, in their order. If the call was denied, they include `Retry-After`, in
+   * whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the longest period of
+   * the rules that can never admit it.
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
-   * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429, or 503
-   * if Redis could not be asked and `onError: 'closed'` denied.
+   * Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`). Its
+   * `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied the call.
    *
    * @throws {InvalidArgumentError} if the call was allowed.
    */
@@ -810,23 +877,25 @@ export class Reservation {
   readonly key: string | Buffer
   /** The id: 32 hexadecimal digits. */
   readonly id: string
-  /** The answer of {@link Limiter.reserve}; null if this was made by {@link Limiter.reservation}. */
+  /** The answer of {@link Limiter.reserve}; null if {@link Limiter.reservation} made this handle. */
   readonly decision: Decision | null
-  /** Whether the estimate was admitted, as `decision` says; null if that is null. */
+  /** Whether the estimate was admitted, from `decision`; null if `decision` is null. */
   readonly allowed: boolean | null
   /**
-   * Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a shortfall
-   * is charged, even above the limit. Returns false and changes nothing if the reservation had ended, or was settled
-   * with another amount. You can repeat it after an error: with the same amount it returns true and changes nothing,
-   * for ten seconds or until the reservation's `ttlMs` ends if that is sooner.
+   * Replaces the estimate by the `actual` amount. If the estimate was too high, the difference is given back to the
+   * rules that still count it. If it was too low, the difference is charged, even above the limit. Returns false and
+   * changes nothing if the reservation had ended, or was settled with another amount.
+   *
+   * You can repeat the call after an error, for ten seconds or until the reservation's `ttlMs` ends if that is sooner:
+   * with the same amount, it returns true and changes nothing.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
    *
-   * @param actual 0 to 2^52.
+   * @param actual the actual cost (0 to 2^52).
    */
   settle(actual: number): Promise<boolean>
   /**
-   * Gives the whole estimate back: {@link settle} with 0.
+   * Gives back the whole estimate, like {@link settle} with 0.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
    */
@@ -834,35 +903,36 @@ export class Reservation {
 }
 
 /**
- * A handle for a lock; made by {@link Client.lock} and similar methods. One caller at a time can acquire it, and can
- * acquire it again after its release. It is not re-entrant.
+ * A handle for a lock. {@link Client.lock} and similar methods make it. Only one caller at a time can use a handle, and
+ * it can be acquired again after its release. A handle is not re-entrant.
  *
- * A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remainingMs` are computed with the
+ * A lock is a lease: it ends by itself if it is not renewed. `state`, `held` and `remainingMs` are computed with the
  * clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the deadline the
- * lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource refuse every
- * fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of its parent.
+ * lock is lost, even if Redis still has it. To be safe from a holder that continues after a pause, let the resource
+ * refuse every fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of its
+ * parent.
  *
  * Calls that ask Redis can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
  * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  *
- * A process ends by itself while it holds a lock but waits for none: the lock then ends with its ttl at the latest. A
- * handle that is garbage-collected while it holds is released in the background, if it renews; one whose `signal` was
- * asked for is not collected before it is released or lost.
+ * A call that waits for a lock keeps the process running; a lock that is held does not. When the process ends, its
+ * locks end with their ttl at the latest. If a handle that holds and renews a lock is garbage-collected, the lock is
+ * released in the background. A handle whose `signal` was read is not collected before its lock is released or lost.
  */
 export class Lock implements AsyncDisposable {
   private constructor()
   /** The names as they were given. */
   readonly names: readonly (string | Buffer)[]
   /**
-   * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+   * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, for a semaphore `<prefix>:sem:{<name>}`, for a
    * read-write lock `<prefix>:rw:{<name>}`.
    */
   readonly redisKeys: Buffer[]
-  /** How long a grant lasts unless it is renewed, in milliseconds. */
+  /** How long a grant lasts if it is not renewed, in milliseconds. */
   readonly ttlMs: number
   /**
-   * The fencing token of the grant, larger than that of every grant of the name before; null if it was never acquired,
-   * or is released. It stays after a loss.
+   * The fencing token of the grant, larger than the token of every earlier grant of the name. null if the lock was
+   * never acquired, or is released. The token stays readable after a loss.
    */
   readonly token: number | null
   /**
@@ -870,78 +940,87 @@ export class Lock implements AsyncDisposable {
    * but the last renewal failed) or `lost`.
    */
   readonly state: LockState
-  /** Whether it is held for certain now. */
+  /** Whether the lock is held for certain now. */
   readonly held: boolean
-  /** For how many milliseconds it is held for certain unless it is renewed; 0 if it is not. It is rounded down. */
+  /**
+   * The number of milliseconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not held.
+   * The number is rounded down.
+   */
   readonly remainingMs: number
   /**
-   * Fires once when the lock is lost: taken away, or not renewed before its deadline. Its reason is a
-   * {@link LostError}. Each grant has its own: before the first and after a release this is the signal of the grant to
-   * come, after a loss it is the fired one until the next grant. It never fires for a release.
+   * A signal that fires when the lock is lost: it was taken away, or not renewed before its deadline. The signal's
+   * reason is a {@link LostError}. Each grant has its own signal. Before the first grant and after a release, this is
+   * the signal of the next grant. After a loss, it stays the signal that fired, until the next grant. A release does
+   * not fire the signal.
    */
   readonly signal: AbortSignal
   /**
-   * Acquires it: true if it is held now, false if it was not granted in time. Waiting does not poll. A wait that ends
-   * without the lock leaves nothing behind.
+   * Acquires the lock. Returns true if the lock is held now, and false if it was not granted within `waitMs`. Except
+   * for quorum locks, a waiting caller does not poll Redis. If the wait ends without a grant, the caller holds nothing
+   * and leaves the queue.
    *
-   * Rejects with {@link InvalidArgumentError} if this handle holds the lock, or is being acquired; with
-   * {@link CrossSlotError} for names in several slots of a cluster.
+   * Rejects with {@link InvalidArgumentError} if this handle already holds the lock, or another call is acquiring it;
+   * with {@link CrossSlotError} for names in several slots of a cluster.
    */
   acquire(options?: AcquireOptions): Promise<boolean>
   /**
-   * Releases it: true if it was held until now, false if it was lost or is not held. If the release fails, the lock
-   * ends with its ttl at the latest. Renewal stops at once.
+   * Releases the lock. Returns true if the lock was held until now, and false if it was lost or is not held. If the
+   * release fails, the lock ends with its ttl at the latest. Renewal stops at once.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer.
    */
   release(): Promise<boolean>
   /**
-   * Extends the lease to at least `ttlMs` from now: false if it was lost. It never shortens.
+   * Extends the lease to at least `ttlMs` from now, and never shortens it. Returns false if the lock was lost.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer.
    *
-   * @param ttlMs 10 ms to 7 days; default: the lock's own.
+   * @param ttlMs how long the lease lasts, from now (10 ms to 7 days; default: the ttl of the lock).
    */
   extend(ttlMs?: number): Promise<boolean>
   /**
-   * Writes the lease down as a short text, by which another process adopts it ({@link Client.adopt}), and ends this
-   * handle: it is released, no longer renewed, and its {@link release} is false. Does not ask Redis.
+   * Returns a short text with which another process can take over the lock ({@link Client.adopt}). This handle then
+   * counts as released: the lock is no longer renewed, and {@link release} returns false. This call does not ask Redis.
    *
-   * The lease is not renewed until the lock is adopted, so the text must arrive within what `remainingMs` shows. Anyone
-   * who has the text can take the lease: treat it as a secret. It contains no password.
+   * The lease is not renewed until the lock is adopted, so the lock must be adopted within the time that `remainingMs`
+   * returned before this call. Anyone who has the text can take over the lock, so treat the text as a secret. It
+   * contains no password.
    *
-   * @throws {LostError} unless the lock is held for certain now.
-   * @throws {InvalidArgumentError} for a lock over several servers.
+   * @throws {LostError} if the lock is not held for certain now.
+   * @throws {InvalidArgumentError} for a quorum lock.
    */
   handover(): string
   /**
-   * Fails unless it is held for certain now. Does not ask Redis.
+   * Fails if the lock is not held for certain now. This call does not ask Redis.
    *
-   * @throws {LostError} if it is not.
+   * @throws {LostError} if the lock is not held for certain now.
    */
   assertHeld(): void
   /**
-   * Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave. Does
-   * not ask Redis.
+   * Makes every later fencing token of this handle larger than `floor`. Use it if the resource has seen a larger token
+   * than the lock returned. This call does not ask Redis.
    *
-   * @param floor 0 to 2^52.
-   * @throws {InvalidArgumentError} for a floor out of these bounds.
+   * @param floor the largest token that the resource has seen (0 to 2^52).
+   * @throws {InvalidArgumentError} for a `floor` outside its bounds.
    */
   raiseFloor(floor: number): void
-  /** The holders of the lock (of several names, the first), and how many callers wait for it. */
+  /**
+   * Returns the holders of the lock, and how many processes wait for it. With several names or servers, the answer is
+   * about the first one.
+   */
   inspect(): Promise<Inspection>
   /**
-   * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a loss
-   * when they next renew, extend or release.
+   * Takes the lock away from all holders, and returns how many holders there were. This is for operators: a holder
+   * notices the loss when it next renews, extends or releases.
    */
   forceRelease(): Promise<number>
   /**
-   * Acquires it, calls `fn` with this handle, releases it however the function ends, and returns what it returned. A
-   * lock that is held already is not acquired again. A handle runs one function at a time. An error of `fn` is that of
-   * the call.
+   * Acquires the lock, calls `fn` with this handle, and returns its result. The lock is released however `fn` ends. If
+   * the handle already holds the lock, the lock is not acquired again. A handle runs one function at a time. If `fn`
+   * fails, the call fails with the same error.
    *
-   * Rejects with {@link NotAcquiredError} if it is not granted in time; then the function is not called; with
-   * {@link LostError} if the function did not fail but the lock was lost meanwhile; with {@link UnavailableError} if
+   * Rejects with {@link NotAcquiredError} if the lock is not granted in time; `fn` is then not called; with
+   * {@link LostError} if `fn` did not fail, but the lock was lost in the meantime; with {@link UnavailableError} if
    * Redis cannot answer.
    */
   run<T>(fn: Holding<T>, options?: AcquireOptions): Promise<T>
@@ -950,11 +1029,12 @@ export class Lock implements AsyncDisposable {
 }
 
 /**
- * The units of a sale; made by {@link Client.stock}. It does not oversell as long as Redis loses no data.
+ * A handle for the units of a sale. {@link Client.stock} makes it. The sale does not oversell as long as Redis loses no
+ * data.
  *
- * Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
- * `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
- * timeout: nothing is taken, sold or added twice. All of them can fail with {@link UnavailableError},
+ * Units that are not confirmed before their hold ends return to the stock at the next call that writes. At any time,
+ * `available + held + sold` is the number of all units. If a reply is lost, the client repeats the call within its
+ * timeout, and nothing is taken, sold or added twice. All calls can fail with {@link UnavailableError},
  * {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError}, {@link NewerVersionError} and
  * {@link ClosedError}, whatever {@link ClientOptions.onError} is.
  */
@@ -965,85 +1045,89 @@ export class Stock {
   /** The scope given; null without one. */
   readonly scope: string | Buffer | null
   /**
-   * The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
-   * `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+   * The three Redis keys of the sale: `<prefix>:stock:{<name>}` (with a scope `<prefix>:stock:{<scope>}:{<name>}`), and
+   * the same key with `:holds` and with `:ledger` at its end.
    */
   readonly redisKeys: Buffer[]
   /**
-   * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then nothing
-   * changes.
+   * Opens the sale. Returns true if this call opened the sale. If the sale is already open with the same numbers and
+   * prizes, returns false and changes nothing.
    *
-   * Rejects with {@link InvalidArgumentError} if it is open with others, which are named.
+   * Rejects with {@link InvalidArgumentError} if the sale is open with other numbers or prizes; the message names them.
    *
-   * @param quantity 1 to 2^52.
+   * @param quantity the number of units (1 to 2^52).
    */
   open(quantity: number, options?: OpenOptions): Promise<boolean>
   /**
-   * Ends the sale now and for good: true if this call ended it, false if it had ended before. Takes are refused as
-   * `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-   * {@link StockOptions.retentionMs} after the last of its holds has ended, or from now; until then its name cannot be
-   * used again.
+   * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before. Later
+   * takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and extended. The
+   * sale is kept for its {@link StockOptions.retentionMs}, which begins when its last hold ends, or now if there are no
+   * holds. Until then its name cannot be used again.
    *
-   * Rejects with {@link InvalidArgumentError} if it was never opened.
+   * Rejects with {@link InvalidArgumentError} if the sale was never opened.
    */
   close(): Promise<boolean>
   /**
    * Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale with
    * prizes needs a prize for each new unit.
    *
-   * Rejects with {@link InvalidArgumentError} if it was never opened, or for a wrong number of prizes.
+   * Rejects with {@link InvalidArgumentError} if the sale was never opened, or for a wrong number of prizes.
    *
-   * @param quantity 1 to 2^52.
+   * @param quantity the number of units (1 to 2^52).
    */
   restock(quantity: number, options?: RestockOptions): Promise<number>
   /**
-   * Holds units for a buyer; if it cannot, {@link Taken.outcome} has the reason. Units that are not confirmed in time
-   * return to stock.
+   * Holds units for a buyer. If the take is refused, nothing is held, and {@link Taken.outcome} is the reason. Units
+   * that are not confirmed in time return to the stock.
    *
-   * The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
-   * remembered: as long as the hold, or the client's `requestMemoryMs` if that is longer. A refused call is decided
-   * again.
+   * A call with the same request id and buyer returns the first reservation again, even if that reservation has ended.
+   * The id is remembered as long as the hold, or for the client's `requestMemoryMs` if that is longer. A refused call
+   * is decided again.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid buyer or number.
    *
-   * @param buyer 1 to 1,024 bytes.
+   * @param buyer the buyer: 1 to 1,024 bytes.
    */
   take(buyer: Key, options?: TakeOptions): Promise<Taken>
   /**
-   * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at least a
-   * day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of the sale too.
+   * Sells the units of a reservation. Returns true if the units are sold, even if an earlier call confirmed the
+   * reservation (this is remembered for at least a day). If the hold had ended or was cancelled, returns false and
+   * sells nothing. A hold can be confirmed even after the end of the sale.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   confirm(id: string): Promise<boolean>
   /**
-   * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as that
-   * is remembered; false if the hold had ended or was confirmed.
+   * Returns the units of a reservation to the stock. The result is true, even if an earlier call cancelled the
+   * reservation, as long as that is remembered. The result is false if the hold had ended or was confirmed.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    */
   cancel(id: string): Promise<boolean>
   /**
-   * Makes a hold last for at least `holdMs` from now, and never shortens it; false if it had ended, or was confirmed or
-   * cancelled.
+   * Extends a hold to at least `holdMs` from now, and never shortens it. Returns false if the hold had ended, or was
+   * confirmed or cancelled.
    *
    * Rejects with {@link InvalidArgumentError} for an id of another stock.
    *
-   * @param holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes.
+   * @param holdMs how long the units are held, from now (1 ms to 30 days; default: 600,000 ms, 10 minutes).
    */
   extend(id: string, holdMs?: number): Promise<boolean>
-  /** The numbers of the sale. */
+  /**
+   * Returns the numbers of the sale. The call also writes: it first puts the units of up to 256 expired holds back into
+   * the stock.
+   */
   status(): Promise<StockStatus>
   /**
-   * Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile may be
-   * listed twice.
+   * Lists open holds in the order in which they end. No open hold is left out, but a hold that is extended in the
+   * meantime may appear twice.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid cursor or count.
    */
   reservations(options?: PageOptions): Promise<StockPage>
   /**
-   * Reads entries of the ledger, in order. If you store the last id together with your own changes, you read every
-   * entry at least once, as long as the ledger keeps them.
+   * Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as your own
+   * changes, you read every entry at least once, as long as the ledger keeps it.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid id or count.
    */
@@ -1057,27 +1141,30 @@ export class Taken {
   readonly outcome: TakeOutcome
   /** The units that are held; null unless the outcome is `held`. */
   readonly reservation: StockReservation | null
-  /** How many units are available after it. */
+  /** How many units are available after the take. */
   readonly available: number
 }
 
-/** The answer of {@link Client.takeAll}. If not all the units are held, none is. */
+/** The answer of {@link Client.takeAll}. Either all the units are held, or none. */
 export class TakenAll {
   private constructor()
-  /** The outcome; if the take was refused, that of the first stock that refuses. */
+  /** The outcome. If the take was refused, it is the outcome of the first stock that refused. */
   readonly outcome: TakeOutcome
-  /** The index of the stock that refuses, from 0; null if none does. */
+  /** The index of the first stock that refused, from 0; null if no stock refused. */
   readonly refused: number | null
   /** The units that are held of each stock, in the order given; empty unless the outcome is `held`. */
   readonly reservations: readonly StockReservation[]
-  /** How many units of each stock are available after it, in the order given. */
+  /** How many units of each stock are available after the take, in the order given. */
   readonly available: readonly number[]
 }
 
 /** Units of a stock that are held for a buyer. */
 export class StockReservation {
   private constructor()
-  /** The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed. */
+  /**
+   * The id, with which any process can confirm, cancel or extend the reservation. The id is printable and cannot be
+   * guessed.
+   */
   readonly id: string
   /** How many units. */
   readonly quantity: number
@@ -1099,35 +1186,41 @@ export class StockPage {
 }
 
 /**
- * The numbers of a sale: the answer of {@link Stock.status}. `available + held + sold` are `quantity`; all 0 if it is
- * not open.
+ * The numbers of a sale: the answer of {@link Stock.status}. `available + held + sold` is `quantity`. All numbers are 0
+ * if the phase is `not_open`.
  */
 export class StockStatus {
   private constructor()
-  /** The phase: `not_open`, `open` or `ended`, when holds can still be confirmed. */
+  /** The phase: `not_open`, `open` or `ended`. In the phase `ended`, holds can still be confirmed. */
   readonly phase: StockPhase
-  /** All units there are. */
+  /** The number of all units. */
   readonly quantity: number
-  /** Those that can be taken. */
+  /** Units that can be taken. */
   readonly available: number
-  /** Those of reservations that are neither confirmed nor cancelled nor returned. */
+  /** Units of reservations that are not confirmed, cancelled or returned. */
   readonly held: number
-  /** Those of confirmed reservations. */
+  /** Units of confirmed reservations. */
   readonly sold: number
-  /** How many buyers hold or have bought. */
+  /** How many buyers hold or have bought units. */
   readonly buyers: number
-  /** The most units of one buyer; null: no limit. */
+  /** The largest number of units for one buyer; null if there is no limit. */
   readonly perBuyer: number | null
-  /** When takes end, in milliseconds since the epoch by the server's clock, or when it was closed; null: never. */
+  /**
+   * The end of the sale, or the time at which it was closed, in milliseconds since the epoch by the server's clock;
+   * null if the sale has no end.
+   */
   readonly endsMs: number | null
 }
 
-/** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
+/**
+ * One change of a sale, with the numbers after the change. A program that replays the ledger can compare its own
+ * numbers with them.
+ */
 export class LedgerEntry {
   private constructor()
-  /** The id to continue reading after. */
+  /** The id of the entry. Give the last one as {@link LedgerOptions.after} to read the next entries. */
   readonly id: string
-  /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+  /** The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer kept. */
   readonly number: number
   /** The change: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`. */
   readonly kind: LedgerKind
@@ -1138,67 +1231,68 @@ export class LedgerEntry {
   readonly reservation: string | null
   /** The buyer; null without a reservation. */
   readonly buyer: Buffer | null
-  /** How many units; 0 for a closing. */
+  /** How many units the change is about; 0 for a closing. */
   readonly quantity: number
-  /** When, in milliseconds since the epoch by the server's clock. */
+  /** The time of the change, in milliseconds since the epoch by the server's clock. */
   readonly timeMs: number
-  /** Units available after it. */
+  /** Units available after the change. */
   readonly available: number
-  /** Units held after it. */
+  /** Units held after the change. */
   readonly held: number
-  /** Units sold after it. */
+  /** Units sold after the change. */
   readonly sold: number
-  /** The prizes of what was held or confirmed; empty if the sale has none. */
+  /** The prizes of the units that were held or confirmed; empty if the sale has none. */
   readonly prizes: readonly Buffer[]
 }
 
 /**
- * Work that is done once for each id; made by {@link Client.once}. An id is 1 to 1,024 bytes.
+ * A handle for work that is done once for each id. {@link Client.once} makes it. An id is 1 to 1,024 bytes.
  *
  * All calls can fail with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError},
  * {@link WrongTypeError}, {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is,
- * since the work might be done twice.
+ * because the work might otherwise be done twice.
  */
 export class Once {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * Claims an id: {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} is the value
-   * of the first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a {@link run}
-   * of the id runs, no claim is the first.
+   * Claims an id. {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} is the value
+   * of the first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a
+   * {@link run} of the id is in progress, no claim is the first.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid id or value.
    *
-   * @param id 1 to 1,024 bytes.
+   * @param id the id of the work: 1 to 1,024 bytes.
    * @param value the value that later callers get: any bytes, at most 64 MiB.
    */
   claim(id: Key, value?: Value | null): Promise<Claimed>
   /**
-   * Removes an id, even if another caller claimed it, so the next caller is the first: true if it was stored. A
-   * function that runs for it continues, but its result is not stored.
+   * Removes an id, even if another caller claimed it. The next caller is then the first. Returns true if the id was
+   * stored. A function that runs for the id continues, but its result is not stored.
    *
-   * @param id 1 to 1,024 bytes.
+   * @param id the id of the work: 1 to 1,024 bytes.
    */
   release(id: Key): Promise<boolean>
   /**
-   * Returns the result of the first run for this id. If there is none, this call runs `fn`, and the other callers wait
-   * for its result.
+   * Returns the result of the first run for this id. If there is no result and no run in progress, this call runs `fn`,
+   * and the other callers wait for the result.
    *
-   * If the function fails, its caller gets the error. The next caller runs it again, unless `errorTtlMs` remembers the
-   * error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run twice.
+   * If the function fails, the caller that ran it gets the error. The next caller runs the function again, unless the
+   * error is still remembered (`errorTtlMs`). If the process that runs the function dies, the next caller runs it when
+   * the lease has ended, so the function must be safe to run twice.
    *
    * Rejects with {@link TimeoutError} if the result did not come in time; with {@link LoadFailedError} if the function
    * failed a moment ago and the error is remembered.
    *
-   * @param id 1 to 1,024 bytes.
-   * @param fn returns any bytes, at most 64 MiB, text as UTF-8, or null.
+   * @param id the id of the work: 1 to 1,024 bytes.
+   * @param fn a function that returns the result: up to 64 MiB of bytes, text (stored as UTF-8), or null.
    */
   run(id: Key, fn: Deed, options?: GetOptions): Promise<Buffer | null>
   /**
-   * The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+   * Returns the Redis key of an id: `<prefix>:once:<name>:{<id>}`.
    *
-   * @param id 1 to 1,024 bytes.
+   * @param id the id of the work: 1 to 1,024 bytes.
    */
   redisKey(id: Key): Buffer
 }
@@ -1208,133 +1302,137 @@ export class Claimed {
   private constructor()
   /** Whether this caller is the first. */
   readonly first: boolean
-  /** The value of the first caller; null if there is none, or no result yet. */
+  /** The value of the first caller; null if that caller gave none, or its function has no result yet. */
   readonly value: Buffer | null
   /** Whether a function is running for the id, without a result yet. */
   readonly running: boolean
-  /** How many milliseconds are left until the claim ends, or the lease of the running function. */
+  /** The number of milliseconds until the claim ends, or until the lease of the running function ends. */
   readonly remainingMs: number
-  /** How many milliseconds ago it was claimed. */
+  /** How many milliseconds ago the id was claimed. */
   readonly ageMs: number
 }
 
 /**
- * A cache without stampedes; made by {@link Client.cache}. On a miss, one caller across all processes loads the value.
- * When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the old
- * one.
+ * A cache without stampedes (many callers that load the same value at once). {@link Client.cache} makes it. On a miss,
+ * only one caller across all processes loads the value. When a value is stale, and sometimes a little earlier, one
+ * caller loads a new value, and the others get the old one.
  *
- * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail with
- * {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError},
- * {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is; with `whenAway: 'load'`
- * a {@link get} loads instead of the first two.
+ * A key is 1 to 1,024 bytes. A value is up to 64 MiB, or null, which means that there is no value. All calls can fail
+ * with {@link UnavailableError}, {@link TimeoutError}, {@link NotPermittedError}, {@link WrongTypeError},
+ * {@link NewerVersionError} and {@link ClosedError}, whatever {@link ClientOptions.onError} is. With `whenAway:
+ * 'load'`, a {@link get} runs its loader while Redis is down, instead of failing.
  */
 export class Cache {
   private constructor()
   /** The name given. */
   readonly name: string
   /**
-   * Returns the value of `key`, fresh or stale, or runs `load` if this caller is to load it. On a miss, while another
-   * caller loads, it waits for the value. If `load` fails, its caller gets the error; for `errorTtlMs` other callers
-   * get the stale value or {@link LoadFailedError}. A `load` must not get its own key, since it would wait for itself.
+   * Returns the value of `key`, fresh or stale. If it is this caller's turn to load, the call runs `load`, stores the
+   * value and returns it. On a miss while another caller loads, the call waits for that value. If `load` fails, the
+   * caller that ran it gets the error, and for `errorTtlMs` the other callers get the stale value or
+   * {@link LoadFailedError}. `load` must not get the same key from the cache, because it would wait for itself.
    *
    * Rejects with {@link TimeoutError} if the value did not come in time; with {@link LoadFailedError} if a loader
    * failed a short time ago.
    *
-   * @param key at most 1,024 bytes.
+   * @param key the key: 1 to 1,024 bytes.
    */
   get(key: Key, load: Load, options?: GetOptions): Promise<Buffer | null>
   /**
-   * Returns the values of several keys, in their order, with one call to Redis. `load` gets the missing keys that no
-   * other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this waits for keys
-   * that other callers load, and loads them one by one if the others fail. In a cluster the keys may be in any slots;
-   * the call then takes a round trip for each slot.
+   * Returns the values of several keys, in their order, with one call to Redis for up to 250 keys and 1 MiB. `load`
+   * gets the missing keys that no other caller loads. A key that `load` leaves out has no value; a key that it adds is
+   * ignored. Then the call waits for the keys that other callers load, and if such a load fails, it loads those keys
+   * one by one. In a cluster, the keys may be in any slots, and each slot takes a round trip.
    *
    * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
-   * a key failed a short time ago; what this call loaded is stored before.
+   * a key failed a short time ago; the values that this call loaded are stored before.
    *
-   * @param keys at most 1,000, none twice.
+   * @param keys at most 1,000 keys, without duplicates.
    */
   getMany<K extends Key>(keys: readonly K[], load: LoadMany<K>, options?: GetOptions): Promise<Map<K, Buffer | null>>
   /**
-   * As {@link get}, with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
-   * read back from JSON; null means no value.
+   * Works like {@link get}, with a value that is stored as JSON. Every caller, including the one that loads, gets the
+   * decoded JSON. null means that there is no value.
    *
-   * Rejects with {@link InvalidArgumentError} for what another language cannot read: more than 512 lists and objects
-   * within each other, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
+   * Rejects with {@link InvalidArgumentError} for a value that another language cannot read: more than 512 nested lists
+   * and objects, or half of a surrogate pair; with {@link TimeoutError} if the value did not come in time; with
    * {@link LoadFailedError} if a loader failed a short time ago.
    */
   getJson<T>(key: Key, load: LoadJson<T>, options?: GetOptions): Promise<T>
   /** Returns the value of a key, fresh or stale, without loading or waiting; null if there is no value. */
   peek(key: Key): Promise<Seen | null>
   /**
-   * Stores a value that you already have. It counts as newer than whatever is being loaded.
+   * Stores a value that you already have. It counts as newer than the value of any load that is running.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid value.
    *
-   * @param value null means that there is no value; if `negativeMs` is 0, that only forgets the key.
+   * @param value the value, up to 64 MiB. null means that there is no value; if `negativeMs` is 0, this is not stored,
+   *     and the call only removes the old value.
    */
   put(key: Key, value: Value | null): Promise<void>
-  /** Forgets a key: a value that was loaded, or is being loaded now, is no longer served; true if there was a value. */
+  /** Removes the value of a key. A value that is being loaded now is not stored. Returns true if there was a value. */
   invalidate(key: Key): Promise<boolean>
-  /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
+  /** Returns the Redis key of `key`: `<prefix>:cache:<name>:{<key>}`. */
   redisKey(key: Key): Buffer
 }
 
 /** A value that {@link Cache.peek} found. */
 export class Seen {
   private constructor()
-  /** The value; null if it is known that there is none. */
+  /** The value; null if the cache has stored that there is no value. */
   readonly value: Buffer | null
-  /** Whether it is not fresh any more. */
+  /** Whether the value is no longer fresh. */
   readonly stale: boolean
-  /** How old it is in milliseconds. */
+  /** How old the value is, in milliseconds. */
   readonly ageMs: number
 }
 
-/** The holders of a lock and how many callers wait for it: the answer of {@link Lock.inspect}. */
+/** The holders of a lock, and how many processes wait for it: the answer of {@link Lock.inspect}. */
 export class Inspection {
   private constructor()
-  /** The last fencing token given; 0 if none is remembered. */
+  /** The fencing token of the last grant; 0 if none is remembered. */
   readonly token: number
-  /** How many wait, as the server knows it: one of each process. */
+  /** How many processes wait. The server counts one waiter for each process. */
   readonly waiters: number
   /** The holders, in the order of their grants. */
   readonly holders: readonly Holder[]
-  /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
+  /** Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock. */
   readonly healed: boolean
 }
 
 /** A holder of a lock. */
 export class Holder {
   private constructor()
-  /** The host it runs on; empty if it is not known. */
+  /** The host that the holder runs on; empty if it is not known. */
   readonly host: string
-  /** Its process there; 0 if it is not known. */
+  /** The process id on that host; 0 if it is not known. */
   readonly pid: number
-  /** The label that it gave. */
+  /** The label that the holder gave. */
   readonly label: string
-  /** Its fencing token. */
+  /** The holder's fencing token. */
   readonly token: number
-  /** How many permits it has. */
+  /** How many permits the holder has. */
   readonly permits: number
-  /** When it was granted, in milliseconds since the epoch by the server's clock. */
+  /** When the lock was granted, in milliseconds since the epoch by the server's clock. */
   readonly sinceMs: number
-  /** When it ends unless it is renewed, by the same clock. */
+  /** When the lease ends if it is not renewed, by the same clock. */
   readonly untilMs: number
 }
 
 /** The answer of one rule of a policy. */
 export class RuleDecision {
   private constructor()
-  /** Whether this rule admits by itself. */
+  /** Whether this rule alone admits the call. */
   readonly allowed: boolean
-  /** The most that this rule admits at once: its capacity. */
+  /** The largest amount that this rule admits at once: its capacity. */
   readonly limit: number
-  /** How much this rule would let be consumed now. */
+  /** The amount that this rule would admit now. */
   readonly remaining: number
-  /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
+  /**
+   * The number of milliseconds until this rule would admit the same call: 0 if it admits the call now, null if never.
+   */
   readonly retryAfterMs: number | null
-  /** In how many milliseconds this rule is full again. */
+  /** The number of milliseconds until this rule has its whole limit again. */
   readonly resetAfterMs: number
   /** How this rule counts. */
   readonly algorithm: Algorithm
@@ -1342,15 +1440,15 @@ export class RuleDecision {
   readonly quota: number
   /** The period in milliseconds. */
   readonly periodMs: number
-  /** The most that this rule admits at once: the quota, except for a token bucket with another capacity. */
+  /** The largest amount that this rule admits at once: the quota, except for a token bucket with another capacity. */
   readonly capacity: number
 }
 
 /** One rule of a policy: at most `limit` per `periodMs`. */
 export interface Rule {
   /**
-   * The amount per period; of a `sliding-log` at most 2^39, and of a token bucket less if it takes decades to fill (1
-   * to 2^52).
+   * The amount per period (1 to 2^52). With `sliding-log`, it is at most 2^39. A token bucket that would take decades
+   * to fill is invalid.
    */
   readonly limit: number
   /** The period, in whole milliseconds (1 ms to 36,500 days). */
@@ -1360,48 +1458,54 @@ export interface Rule {
    * `fixed-window`).
    */
   readonly algorithm?: Algorithm | undefined
-  /** For a token bucket only: the most that may be consumed at once (1 to 2^52; default: the limit). */
+  /**
+   * The largest amount that may be consumed at once (1 to 2^52; default: the limit). Only a token bucket has this
+   * parameter.
+   */
   readonly capacity?: number | null | undefined
 }
 
 /**
- * Charges `cost` to `key` under the limiter `name` and `policy`, and returns what {@link Limiter.consume} returns. It
- * is the one-line form of a limiter: the first call makes a client for `QUOTALOCK_URL`.
+ * Charges `cost` to `key` with the limiter `name` and its `policy`, and returns what {@link Limiter.consume} returns.
+ * This is the one-line form of a limiter: the first call makes a client for `QUOTALOCK_URL`, which all later calls use.
  *
- * @param name part of its Redis keys: all of one kind, name and prefix share their state.
- * @param policy the rules that it decides by, such as `10/minute;100/hour`.
+ * @param name the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix share
+ *     their state.
+ * @param policy the rules of the limiter, such as `10/minute;100/hour`.
  */
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
 /**
- * Acquires a mutex over several independent servers: held if most of them granted it within its ttl, so it survives the
- * loss of the others.
+ * Acquires a quorum lock: a mutex over several independent servers. The lock is held if most of the servers granted it
+ * within its ttl, so it survives the loss of the other servers.
  *
- * Each server has a twentieth of the ttl to answer. Waiters ask again every 10 to 50 ms. A server that was started less
- * than a ttl ago and keeps no append-only file has no vote.
+ * Each server has a twentieth of the ttl to answer. Callers that wait ask again every 10 to 50 ms. A server that
+ * started less than a ttl ago and has no append-only file has no vote.
  *
- * Rejects with {@link NotAcquiredError} as {@link Client.lock}; with {@link InvalidArgumentError} as
- * {@link Client.lock}, for too few or too many clients, and for one that is given twice.
+ * Rejects with {@link NotAcquiredError} in the same cases as {@link Client.lock}; with {@link InvalidArgumentError} in
+ * the same cases as {@link Client.lock}, for too few or too many clients, and for a client that is given twice.
  *
- * @param clients 3 to 15, better an odd number, each with its own server.
- * @param name 1 to 1,024 bytes of anything.
+ * @param clients 3 to 15 clients, each with its own server. An odd number is better.
+ * @param name the name: 1 to 1,024 bytes of any value.
  */
 export function quorumLock(clients: readonly Client[], name: Key, options?: QuorumOptions): Promise<Lock>
 
 /**
- * The address of the client that sent a request, as a text to be used as a key.
+ * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
  *
- * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
- * trusted is the client's: entries further left were written by that client. An entry that is not an address ends the
- * reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
- * `2001:db8:1:2::/64`.
+ * The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
+ * not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
+ * that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
+ * result is its network, such as `2001:db8:1:2::/64`.
  *
- * @param peer the address of the socket; null or an empty text is a Unix socket. In an HTTP server it is
- *     `request.socket.remoteAddress`.
- * @param forwarded the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it.
- * @param trusted the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
- * @throws {InvalidArgumentError} for an invalid address or network, for one that contains all addresses, and if there
- *     is no address at all: a Unix socket, and nothing in the header.
+ * @param peer the address of the other end of the connection. null or an empty text means a Unix socket. In an HTTP
+ *     server, this is `request.socket.remoteAddress`.
+ * @param forwarded the value of the header `X-Forwarded-For` or `Forwarded` (RFC 7239). If the request has the header
+ *     several times, a list of all values.
+ * @param trusted the proxies to trust: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and
+ *     `unix`.
+ * @throws {InvalidArgumentError} for an invalid address or network, for a network that contains all addresses, and if
+ *     there is no address: `peer` is a Unix socket, and the header has none.
  */
 export function clientAddress(
   peer: string | null | undefined,
@@ -1411,17 +1515,20 @@ export function clientAddress(
 ): string
 
 /**
- * The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+ * Returns the metrics of this process, and of the processes that share its counters. The list is empty with
+ * `QUOTALOCK_METRICS=off`.
  *
- * Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
- * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
- * bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics that
- * were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
- * Processes that name the same file in `QUOTALOCK_METRICS_FILE` count together.
+ * Each metric has the `name` that Prometheus shows, a `help` text of one sentence, its `kind` (`counter`, `gauge` or
+ * `histogram`), and `samples`. A sample has `labels` and a `value`. A sample of a histogram has no `value`, but a `sum`
+ * in seconds, a `count`, and `buckets`: pairs of a bound in seconds and the number of durations up to that bound, where
+ * the last bound is infinite. Metrics that were never counted are left out. Labels contain names of limiters, stocks,
+ * caches and servers, but no keys. Processes with the same file in `QUOTALOCK_METRICS_FILE` share their counters.
  */
 export function metrics(): Metric[]
 
-/** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+/**
+ * Returns the {@link metrics} as a text that Prometheus reads. Serve it as `text/plain; version=0.0.4; charset=utf-8`.
+ */
 export function prometheus(): string
 
 /** The time of one client, which stands still until a test moves it; its class is `testing.Clock`. TTLs run in real time. */
@@ -1496,12 +1603,12 @@ export class QuotalockError extends Error {
   readonly code: Code
 }
 
-/** A value that is never valid: an empty key, a negative cost, an invalid URL. */
+/** An invalid value, such as an empty key, a negative cost or an invalid URL. */
 export class InvalidArgumentError extends QuotalockError {
   readonly code: 'invalid_argument'
 }
 
-/** A policy that does not parse or has an impossible amount, period or unit. */
+/** A policy that does not parse, or that has an invalid amount, period or unit. */
 export class InvalidPolicyError extends QuotalockError {
   readonly code: 'invalid_policy'
 }
@@ -1564,7 +1671,7 @@ export class ClosedError extends QuotalockError {
   readonly code: 'closed'
 }
 
-/** A fault of Quotalock's own. */
+/** A fault of Quotalock. */
 export class InternalError extends QuotalockError {
   readonly code: 'internal'
 }

@@ -281,7 +281,7 @@ namespace Quotalock {
         /** The id: 32 hexadecimal digits. */
         public readonly string $id;
 
-        /** The answer of Limiter::reserve(); null if this was made by Limiter::reservation(). */
+        /** The answer of Limiter::reserve(); null if Limiter::reservation() made this handle. */
         public readonly ?Decision $decision;
 
         private function __construct()
@@ -289,12 +289,14 @@ namespace Quotalock {
         }
 
         /**
-         * Replaces the estimate by the `$actual` amount. An excess is given back to the rules that still count it; a
-         * shortfall is charged, even above the limit. Returns false and changes nothing if the reservation had ended,
-         * or was settled with another amount. You can repeat it after an error: with the same amount it returns true
-         * and changes nothing, for ten seconds or until the reservation's `$ttlMs` ends if that is sooner.
+         * Replaces the estimate by the `$actual` amount. If the estimate was too high, the difference is given back to
+         * the rules that still count it. If it was too low, the difference is charged, even above the limit. Returns
+         * false and changes nothing if the reservation had ended, or was settled with another amount.
          *
-         * @param int<0, 4503599627370496> $actual 0 to 2^52
+         * You can repeat the call after an error, for ten seconds or until the reservation's `$ttlMs` ends if that is
+         * sooner: with the same amount, it returns true and changes nothing.
+         *
+         * @param int<0, 4503599627370496> $actual the actual cost (0 to 2^52)
          * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
          */
         public function settle(int $actual): bool
@@ -302,7 +304,7 @@ namespace Quotalock {
         }
 
         /**
-         * Gives the whole estimate back: settle() with 0.
+         * Gives back the whole estimate, like settle() with 0.
          *
          * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
          */
@@ -312,12 +314,12 @@ namespace Quotalock {
     }
 
     /**
-     * Decides for keys by one policy; made by Client::limiter().
+     * A limiter, which decides for each key by one policy. Client::limiter() makes it.
      *
-     * A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with UnavailableException,
+     * A key is 1 to 1,024 bytes; text is encoded as UTF-8. All calls can fail with UnavailableException,
      * TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, and with
-     * InvalidArgumentException before anything is sent; the first two only if the client's `$onError` is `raise`,
-     * unless the method says otherwise.
+     * InvalidArgumentException before anything is sent. UnavailableException and TimeoutException occur only if the
+     * client's `$onError` is `raise`, unless the method states otherwise.
      */
     final class Limiter implements LimiterInterface
     {
@@ -334,7 +336,7 @@ namespace Quotalock {
         public readonly bool $enforce;
 
         /**
-         * How many permits it takes from Redis at once at most; null if each call asks.
+         * The largest number of permits that the limiter takes from Redis at once; null if each call asks Redis.
          *
          * @var positive-int|null
          */
@@ -345,13 +347,14 @@ namespace Quotalock {
         }
 
         /**
-         * Charges `$cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above
-         * a limit is always denied.
+         * Charges `$cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the
+         * state. A cost above a limit is always denied.
          *
-         * @param int<0, 4503599627370496> $cost how much the call uses; 0 only looks (0 to 2^52; default: 1)
-         * @param \Stringable|string|int|null $requestId charges once for this id. 1 to 256 bytes, such as a UUID: the
-         *     same id for the same key gets the first answer again while it is remembered. A denied call is decided
-         *     again
+         * @param int<0, 4503599627370496> $cost the cost of the call (0 to 2^52; default: 1). A call with the cost 0
+         *     only reads the state
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes, such
+         *     as a UUID. While the id is remembered, a call with the same id and key returns the first answer and is
+         *     not charged again. A denied call is decided again
          */
         public function consume(
             \Stringable|string|int $key,
@@ -361,24 +364,24 @@ namespace Quotalock {
         }
 
         /**
-         * Charges as much as is admitted now, up to `$most`; Decision::$cost shows how much. If nothing is admitted,
-         * the call is denied, with the answer for a cost of 1.
+         * Charges as much as the rules admit now, up to `$most`. Decision::$cost is the amount that was charged. If
+         * nothing is admitted, the call is denied, and the decision is that for a cost of 1.
          *
-         * @param int<1, 4503599627370496> $most 1 to 2^52
+         * @param int<1, 4503599627370496> $most the largest amount to charge (1 to 2^52)
          */
         public function consumeUpTo(\Stringable|string|int $key, int $most): Decision
         {
         }
 
         /**
-         * Charges `$estimate` as consume() does, and holds it until Reservation::settle() replaces it by the actual
-         * amount, or `$ttlMs` has passed. Nothing is held if the call was denied, as Reservation::$decision shows. If
-         * the reply is lost, the estimate may be held until its end.
+         * Charges `$estimate` in the same way as consume(), and holds it until Reservation::settle() replaces it by the
+         * actual amount, or until `$ttlMs` ends. If the call is denied, nothing is held; Reservation::$decision has the
+         * answer. If the reply is lost, the estimate may stay held until `$ttlMs` ends.
          *
-         * @param int<1, 4503599627370496> $estimate 1 to 2^52
-         * @param int<1, 3153600000000> $ttlMs how long the estimate is held at most (1 ms to 36,500 days)
-         * @param 'spent'|'returned' $unsettled how an estimate ends that is not settled by then: it counts as `spent`,
-         *     or is `returned` (default: `spent`)
+         * @param int<1, 4503599627370496> $estimate the estimated cost (1 to 2^52)
+         * @param int<1, 3153600000000> $ttlMs the longest time for which the estimate is held (1 ms to 36,500 days)
+         * @param 'spent'|'returned' $unsettled the treatment of an estimate that is not settled within `$ttlMs`: it
+         *     stays charged (`spent`), or it is given back (`returned`) (default: `spent`)
          */
         public function reserve(
             \Stringable|string|int $key,
@@ -389,18 +392,18 @@ namespace Quotalock {
         }
 
         /**
-         * The reservation of this id, which reserve() made here or in another process. Does not ask Redis whether it
-         * exists.
+         * Returns a handle for the reservation with this id, which reserve() made in this process or another one. This
+         * call does not ask Redis whether the reservation exists.
          *
          * @param non-empty-string $id
-         * @throws InvalidArgumentException for a bad key, or an id that is not 32 hexadecimal digits
+         * @throws InvalidArgumentException for an invalid key, or an id that is not 32 hexadecimal digits
          */
         public function reservation(\Stringable|string|int $key, string $id): Reservation
         {
         }
 
         /**
-         * Returns what consume() would return, and never writes.
+         * Returns the decision that consume() would return, and never writes.
          *
          * @param int<0, 4503599627370496> $cost
          */
@@ -409,21 +412,21 @@ namespace Quotalock {
         }
 
         /**
-         * As consume(), but a denial is an error.
+         * Works like consume(), but throws an error if the call is denied.
          *
          * @param int<0, 4503599627370496> $cost
-         * @throws RateLimitedException if the call is denied; it carries the decision
+         * @throws RateLimitedException if the call is denied; the error has the decision
          */
         public function require(\Stringable|string|int $key, int $cost = 1): Decision
         {
         }
 
         /**
-         * As consume(), but after a denial it sleeps for Decision::$retryAfterMs and tries again. If the call cannot be
-         * admitted within `$timeoutMs`, it returns the denial at once. Signal handlers of pcntl_async_signals() run
-         * meanwhile.
+         * Works like consume(), but after a denial it sleeps for Decision::$retryAfterMs and tries again. If the call
+         * cannot be admitted within `$timeoutMs`, it returns the denial at once. Signal handlers of
+         * pcntl_async_signals() run during the wait.
          *
-         * @param int<0, 3153600000000> $timeoutMs how long to wait at most (0 ms to 36,500 days)
+         * @param int<0, 3153600000000> $timeoutMs the longest time to wait (0 ms to 36,500 days)
          * @param int<0, 4503599627370496> $cost
          */
         public function wait(\Stringable|string|int $key, int $timeoutMs, int $cost = 1): Decision
@@ -431,11 +434,12 @@ namespace Quotalock {
         }
 
         /**
-         * Gives back `$amount` of what was consumed; no rule falls below zero. Returns what a peek() right after it
-         * would return.
+         * Gives back `$amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision
+         * that a peek() right after it would return.
          *
-         * @param int<1, 4503599627370496> $amount 1 to 2^52
-         * @param \Stringable|string|int|null $requestId gives back once for this id
+         * @param int<1, 4503599627370496> $amount the amount to give back (1 to 2^52)
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. While
+         *     the id is remembered, a call with the same id and key gives nothing back again
          */
         public function refund(
             \Stringable|string|int $key,
@@ -445,10 +449,10 @@ namespace Quotalock {
         }
 
         /**
-         * Denies all calls for `$durationMs`; replaces an earlier block. Returns what a peek() right after it would
-         * return. If the block cannot be stored, this fails, whatever `$onError` is.
+         * Denies all calls of `$key` for `$durationMs`, and replaces an earlier block. Returns the decision that a
+         * peek() right after it would return. If Redis cannot store the block, the call fails, whatever `$onError` is.
          *
-         * @param int<1, 3153600000000> $durationMs 1 ms to 36,500 days
+         * @param int<1, 3153600000000> $durationMs how long calls are denied, from now (1 ms to 36,500 days)
          * @throws UnavailableException if Redis cannot store it
          */
         public function block(\Stringable|string|int $key, int $durationMs): Decision
@@ -456,15 +460,15 @@ namespace Quotalock {
         }
 
         /**
-         * Removes everything about `$key`, including a block and reservations; true if anything was stored. If Redis
-         * cannot answer, this fails, whatever `$onError` is.
+         * Removes all state of `$key`: counts, a block and reservations. Returns true if anything was stored. If Redis
+         * cannot answer, the call fails, whatever `$onError` is.
          */
         public function reset(\Stringable|string|int $key): bool
         {
         }
 
         /**
-         * The Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+         * Returns the Redis key that holds the state of `$key`: `<prefix>:limit:<name>:{<key>}`, or with a scope
          * `<prefix>:limit:<name>:{<scope>}:{<key>}`.
          */
         public function redisKey(\Stringable|string|int $key): string
@@ -473,22 +477,22 @@ namespace Quotalock {
     }
 
     /**
-     * A handle for a lock; made by Client::lock() and similar methods. One caller at a time can acquire it, and can
-     * acquire it again after its release. It is not re-entrant.
+     * A handle for a lock. Client::lock() and similar methods make it. Only one caller at a time can use a handle, and
+     * it can be acquired again after its release. A handle is not re-entrant.
      *
-     * A lock is a lease: it ends by itself when it is not extended. `$state`, `$held` and `$remainingMs` are computed
+     * A lock is a lease: it ends by itself if it is not extended. `$state`, `$held` and `$remainingMs` are computed
      * with the clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the
-     * deadline the lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource
-     * refuse every fencing `$token` smaller than the largest that it has seen. A forked child does not hold the locks
-     * of its parent.
+     * deadline the lock is lost, even if Redis still has it. To be safe from a holder that continues after a pause, let
+     * the resource refuse every fencing `$token` smaller than the largest that it has seen. A forked child does not
+     * hold the locks of its parent.
      *
      * Calls that ask Redis can fail with UnavailableException, TimeoutException, NotPermittedException,
      * WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
-     * It is released by release(), at the end of run(), when this object is freed or its client closed, and at the end
-     * of the request, however that ends. If the process is killed, it ends with its ttl. If Redis is down, releasing at
-     * the end of a request takes at most 100 ms in total. Its last four properties are computed at each reading,
-     * without asking Redis.
+     * The lock is released by release(), at the end of run(), when this object is freed or its client is closed, and at
+     * the end of the request, however the request ends. If the process is killed, the lock ends with its ttl. If Redis
+     * is down, the releases at the end of a request take at most 100 ms in total. `$token`, `$state`, `$held` and
+     * `$remainingMs` are computed each time they are read, without asking Redis.
      */
     final class Lock implements LockInterface
     {
@@ -500,19 +504,19 @@ namespace Quotalock {
         public readonly array $names;
 
         /**
-         * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+         * The Redis keys, one for each name: `<prefix>:lock:{<name>}`, for a semaphore `<prefix>:sem:{<name>}`, for a
          * read-write lock `<prefix>:rw:{<name>}`.
          *
          * @var non-empty-list<non-empty-string>
          */
         public readonly array $redisKeys;
 
-        /** How long a grant lasts unless it is extended, in milliseconds. */
+        /** How long a grant lasts if it is not extended, in milliseconds. */
         public readonly int $ttlMs;
 
         /**
-         * The fencing token of the grant, larger than that of every grant of the name before; null if it was never
-         * acquired, or is released. It stays after a loss.
+         * The fencing token of the grant, larger than the token of every earlier grant of the name. null if the lock
+         * was never acquired, or is released. The token stays readable after a loss.
          */
         public readonly ?int $token;
 
@@ -524,10 +528,13 @@ namespace Quotalock {
          */
         public readonly string $state;
 
-        /** Whether it is held for certain now. */
+        /** Whether the lock is held for certain now. */
         public readonly bool $held;
 
-        /** For how many milliseconds it is held for certain unless it is extended; 0 if it is not. */
+        /**
+         * The number of milliseconds for which the lock is held for certain, if it is not extended. 0 if the lock is
+         * not held.
+         */
         public readonly int $remainingMs;
 
         private function __construct()
@@ -535,13 +542,14 @@ namespace Quotalock {
         }
 
         /**
-         * Acquires it: true if it is held now, false if it was not granted in time. Waiting does not poll. A wait that
-         * ends without the lock leaves nothing behind. Signal handlers of pcntl_async_signals() run while it waits. An
-         * exception of theirs ends the wait, and so does the time limit of the request.
+         * Acquires the lock. Returns true if the lock is held now, and false if it was not granted within `$waitMs`.
+         * Except for quorum locks, a waiting caller does not poll Redis. If the wait ends without a grant, the caller
+         * holds nothing and leaves the queue. Signal handlers of pcntl_async_signals() run during the wait. An
+         * exception from a handler ends the wait, and so does the time limit of the request.
          *
-         * @param int<0, 3153600000000>|null $waitMs how long to wait at most; 0 asks once (0 ms to 36,500 days;
-         *     default: null, as the handle was made)
-         * @throws InvalidArgumentException if this handle holds the lock, or is being acquired
+         * @param int<0, 3153600000000>|null $waitMs the longest time to wait (0 ms to 36,500 days; default: null, the
+         *     `$waitMs` of the handle). With 0, the call asks Redis once and does not wait
+         * @throws InvalidArgumentException if this handle already holds the lock, or another call is acquiring it
          * @throws CrossSlotException for names in several slots of a cluster
          */
         public function acquire(?int $waitMs = null): bool
@@ -549,8 +557,8 @@ namespace Quotalock {
         }
 
         /**
-         * Releases it: true if it was held until now, false if it was lost or is not held. If the release fails, the
-         * lock ends with its ttl at the latest.
+         * Releases the lock. Returns true if the lock was held until now, and false if it was lost or is not held. If
+         * the release fails, the lock ends with its ttl at the latest.
          *
          * @throws UnavailableException if Redis cannot answer
          */
@@ -559,9 +567,10 @@ namespace Quotalock {
         }
 
         /**
-         * Extends the lease to at least `$ttlMs` from now: false if it was lost. It never shortens.
+         * Extends the lease to at least `$ttlMs` from now, and never shortens it. Returns false if the lock was lost.
          *
-         * @param int<10, 604800000>|null $ttlMs 10 ms to 7 days; default: null, the lock's own
+         * @param int<10, 604800000>|null $ttlMs how long the lease lasts, from now (10 ms to 7 days; default: null, the
+         *     ttl of the lock)
          * @throws UnavailableException if Redis cannot answer
          */
         public function extend(?int $ttlMs = null): bool
@@ -569,61 +578,67 @@ namespace Quotalock {
         }
 
         /**
-         * Writes the lease down as a short text, by which another process adopts it (Client::adopt()), and ends this
-         * handle: it is released, no longer extended, and its release() is false. Does not ask Redis.
+         * Returns a short text with which another process can take over the lock (Client::adopt()). This handle then
+         * counts as released: the lock is no longer extended, and release() returns false. This call does not ask
+         * Redis.
          *
-         * The lease is not extended until the lock is adopted, so the text must arrive within what `$remainingMs`
-         * shows. Anyone who has the text can take the lease: treat it as a secret. It contains no password.
+         * The lease is not extended until the lock is adopted, so the lock must be adopted within the time that
+         * `$remainingMs` returned before this call. Anyone who has the text can take over the lock, so treat the text
+         * as a secret. It contains no password.
          *
          * @return non-empty-string
-         * @throws LostException unless the lock is held for certain now
-         * @throws InvalidArgumentException for a lock over several servers
+         * @throws LostException if the lock is not held for certain now
+         * @throws InvalidArgumentException for a quorum lock
          */
         public function handover(): string
         {
         }
 
         /**
-         * Fails unless it is held for certain now. Does not ask Redis.
+         * Fails if the lock is not held for certain now. This call does not ask Redis.
          *
-         * @throws LostException if it is not
+         * @throws LostException if the lock is not held for certain now
          */
         public function assertHeld(): void
         {
         }
 
         /**
-         * Makes every later token larger than `$floor`: for a resource that has seen a larger token than the lock gave.
-         * Does not ask Redis.
+         * Makes every later fencing token of this handle larger than `$floor`. Use it if the resource has seen a larger
+         * token than the lock returned. This call does not ask Redis.
          *
-         * @param int<0, 4503599627370496> $floor 0 to 2^52
-         * @throws InvalidArgumentException for a floor out of these bounds
+         * @param int<0, 4503599627370496> $floor the largest token that the resource has seen (0 to 2^52)
+         * @throws InvalidArgumentException for a `$floor` outside its bounds
          */
         public function raiseFloor(int $floor): void
         {
         }
 
-        /** The holders of the lock (of several names, the first), and how many callers wait for it. */
+        /**
+         * Returns the holders of the lock, and how many processes wait for it. With several names or servers, the
+         * answer is about the first one.
+         */
         public function inspect(): Inspection
         {
         }
 
         /**
-         * Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a
-         * loss when they next renew, extend or release.
+         * Takes the lock away from all holders, and returns how many holders there were. This is for operators: a
+         * holder notices the loss when it next renews, extends or releases.
          */
         public function forceRelease(): int
         {
         }
 
         /**
-         * Acquires it, calls `$function` with this handle, releases it however the function ends, and returns what it
-         * returned. It is released after a return, an exception, an exit, a fatal error and at the time limit.
+         * Acquires the lock, calls `$function` with this handle, and returns its result. The lock is released however
+         * `$function` ends. The lock is released after a return, an exception, an exit, a fatal error, and at the time
+         * limit.
          *
          * @param callable(Lock): mixed $function
          * @param int<0, 3153600000000>|null $waitMs
-         * @throws NotAcquiredException if it is not granted in time; then the function is not called
-         * @throws LostException if the function did not fail but the lock was lost meanwhile
+         * @throws NotAcquiredException if the lock is not granted in time; `$function` is then not called
+         * @throws LostException if `$function` did not fail, but the lock was lost in the meantime
          * @throws UnavailableException if Redis cannot answer
          */
         public function run(callable $function, ?int $waitMs = null): mixed
@@ -632,12 +647,14 @@ namespace Quotalock {
     }
 
     /**
-     * The units of a sale; made by Client::stock(). It does not oversell as long as Redis loses no data.
+     * A handle for the units of a sale. Client::stock() makes it. The sale does not oversell as long as Redis loses no
+     * data.
      *
-     * Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
-     * `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
-     * timeout: nothing is taken, sold or added twice. All of them can fail with UnavailableException, TimeoutException,
-     * NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
+     * Units that are not confirmed before their hold ends return to the stock at the next call that writes. At any
+     * time, `available + held + sold` is the number of all units. If a reply is lost, the client repeats the call
+     * within its timeout, and nothing is taken, sold or added twice. All calls can fail with UnavailableException,
+     * TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and ClosedException, whatever
+     * `$onError` is.
      *
      * You may repeat every call after an exception that leaves its outcome unknown: nothing is sold or added twice, and
      * with a request id nothing is taken twice.
@@ -651,8 +668,8 @@ namespace Quotalock {
         public readonly ?string $scope;
 
         /**
-         * The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
-         * `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+         * The three Redis keys of the sale: `<prefix>:stock:{<name>}` (with a scope
+         * `<prefix>:stock:{<scope>}:{<name>}`), and the same key with `:holds` and with `:ledger` at its end.
          *
          * @var non-empty-list<non-empty-string>
          */
@@ -663,29 +680,30 @@ namespace Quotalock {
         }
 
         /**
-         * Opens the sale: true if this call opened it, false if it is open with the same numbers and prizes; then
-         * nothing changes.
+         * Opens the sale. Returns true if this call opened the sale. If the sale is already open with the same numbers
+         * and prizes, returns false and changes nothing.
          *
-         * @param int<1, 4503599627370496> $quantity 1 to 2^52
-         * @param int<1, 4503599627370496>|null $perBuyer the most units that one buyer holds and has bought (1 to 2^52;
-         *     default: null, no limit)
-         * @param int<1, 3153600000000>|null $endsMs when takes end, in milliseconds since the epoch by the server's
-         *     clock (default: null, never). Confirming stays possible
-         * @param list<\Stringable|string|int>|null $prizes a payload for each unit (a coupon code, a seat), of which
-         *     each reservation gets its own in this order: 1 to 1,024 bytes each, at most 10,000 at once, more by
-         *     Stock::restock()
-         * @throws InvalidArgumentException if it is open with others, which are named
+         * @param int<1, 4503599627370496> $quantity the number of units (1 to 2^52)
+         * @param int<1, 4503599627370496>|null $perBuyer the largest number of units for one buyer, held and bought
+         *     units together (1 to 2^52; default: null, no limit)
+         * @param int<1, 3153600000000>|null $endsMs the end of the sale, in milliseconds since the epoch by the
+         *     server's clock (default: null, never). After it, nothing can be taken, but holds can still be confirmed
+         * @param list<\Stringable|string|int>|null $prizes a prize for each unit, such as a coupon code or a seat: 1 to
+         *     1,024 bytes each, at most 10,000 in one call. Stock::restock() adds more. Reservations get the prizes in
+         *     this order
+         * @throws InvalidArgumentException if the sale is open with other numbers or prizes; the message names them
          */
         public function open(int $quantity, ?int $perBuyer = null, ?int $endsMs = null, ?array $prizes = null): bool
         {
         }
 
         /**
-         * Ends the sale now and for good: true if this call ended it, false if it had ended before. Takes are refused
-         * as `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-         * `$retentionMs` after the last of its holds has ended, or from now; until then its name cannot be used again.
+         * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before.
+         * Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
+         * extended. The sale is kept for its `$retentionMs`, which begins when its last hold ends, or now if there are
+         * no holds. Until then its name cannot be used again.
          *
-         * @throws InvalidArgumentException if it was never opened
+         * @throws InvalidArgumentException if the sale was never opened
          */
         public function close(): bool
         {
@@ -695,11 +713,12 @@ namespace Quotalock {
          * Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale
          * with prizes needs a prize for each new unit.
          *
-         * @param int<1, 4503599627370496> $quantity 1 to 2^52
-         * @param list<\Stringable|string|int>|null $prizes one for each unit, if the sale has prizes
-         * @param \Stringable|string|int|null $requestId adds once for this id (1 to 256 bytes) while it is remembered,
-         *     at least a day
-         * @throws InvalidArgumentException if it was never opened, or for a wrong number of prizes
+         * @param int<1, 4503599627370496> $quantity the number of units (1 to 2^52)
+         * @param list<\Stringable|string|int>|null $prizes a prize for each new unit, if the sale has prizes
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. While
+         *     the id is remembered, for at least a day, a call with the same id adds nothing again and returns the
+         *     first answer
+         * @throws InvalidArgumentException if the sale was never opened, or for a wrong number of prizes
          */
         public function restock(
             int $quantity,
@@ -709,19 +728,21 @@ namespace Quotalock {
         }
 
         /**
-         * Holds units for a buyer; if it cannot, Taken::$outcome has the reason. Units that are not confirmed in time
-         * return to stock.
+         * Holds units for a buyer. If the take is refused, nothing is held, and Taken::$outcome is the reason. Units
+         * that are not confirmed in time return to the stock.
          *
-         * The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
-         * remembered: as long as the hold, or the client's `$requestMemoryMs` if that is longer. A refused call is
-         * decided again.
+         * A call with the same request id and buyer returns the first reservation again, even if that reservation has
+         * ended. The id is remembered as long as the hold, or for the client's `$requestMemoryMs` if that is longer. A
+         * refused call is decided again.
          *
-         * @param \Stringable|string|int $buyer 1 to 1,024 bytes
-         * @param int<1, 4503599627370496> $quantity how many units, all or none; of units with prizes at most 1,000 (1
-         *     to 2^52; default: 1)
-         * @param int<1, 2592000000> $holdMs how long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes)
-         * @param \Stringable|string|int|null $requestId takes once for this id, which belongs to the buyer and the
-         *     stock; of several stocks, to the first by their Redis keys
+         * @param \Stringable|string|int $buyer the buyer: 1 to 1,024 bytes
+         * @param int<1, 4503599627370496> $quantity how many units to take, all or none (1 to 2^52; default: 1). A call
+         *     takes at most 1,000 units with prizes
+         * @param int<1, 2592000000> $holdMs how long the units are held (1 ms to 30 days; default: 600,000 ms, 10
+         *     minutes)
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. It
+         *     belongs to the buyer and the stock; for several stocks, to the first stock in the order of their Redis
+         *     keys
          * @throws InvalidArgumentException for an invalid buyer or number
          */
         public function take(
@@ -733,9 +754,9 @@ namespace Quotalock {
         }
 
         /**
-         * Sells the units of a reservation. Returns true, even if it was confirmed before (which is remembered for at
-         * least a day); false if the hold had ended or was cancelled, and then sells nothing. It works after the end of
-         * the sale too.
+         * Sells the units of a reservation. Returns true if the units are sold, even if an earlier call confirmed the
+         * reservation (this is remembered for at least a day). If the hold had ended or was cancelled, returns false
+         * and sells nothing. A hold can be confirmed even after the end of the sale.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -745,8 +766,8 @@ namespace Quotalock {
         }
 
         /**
-         * Gives the units of a reservation back to the stock. Returns true, even if it was cancelled before, as long as
-         * that is remembered; false if the hold had ended or was confirmed.
+         * Returns the units of a reservation to the stock. The result is true, even if an earlier call cancelled the
+         * reservation, as long as that is remembered. The result is false if the hold had ended or was confirmed.
          *
          * @param non-empty-string $id
          * @throws InvalidArgumentException for an id of another stock
@@ -756,28 +777,32 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a hold last for at least `$holdMs` from now, and never shortens it; false if it had ended, or was
-         * confirmed or cancelled.
+         * Extends a hold to at least `$holdMs` from now, and never shortens it. Returns false if the hold had ended, or
+         * was confirmed or cancelled.
          *
          * @param non-empty-string $id
-         * @param int<1, 2592000000> $holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes
+         * @param int<1, 2592000000> $holdMs how long the units are held, from now (1 ms to 30 days; default:
+         *     600,000 ms, 10 minutes)
          * @throws InvalidArgumentException for an id of another stock
          */
         public function extend(string $id, int $holdMs = 600000): bool
         {
         }
 
-        /** The numbers of the sale. */
+        /**
+         * Returns the numbers of the sale. The call also writes: it first puts the units of up to 256 expired holds
+         * back into the stock.
+         */
         public function status(): StockStatus
         {
         }
 
         /**
-         * Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile
-         * may be listed twice.
+         * Lists open holds in the order in which they end. No open hold is left out, but a hold that is extended in the
+         * meantime may appear twice.
          *
-         * @param string|null $cursor the StockPage::$next of the page before (default: null, the first page)
-         * @param int<1, 1000> $count how many at most (1 to 1,000; default: 100)
+         * @param string|null $cursor the StockPage::$next of the previous page (default: null, the first page)
+         * @param int<1, 1000> $count the largest number of reservations to return (1 to 1,000; default: 100)
          * @throws InvalidArgumentException for an invalid cursor or count
          */
         public function reservations(?string $cursor = null, int $count = 100): StockPage
@@ -785,12 +810,12 @@ namespace Quotalock {
         }
 
         /**
-         * Reads entries of the ledger, in order. If you store the last id together with your own changes, you read
-         * every entry at least once, as long as the ledger keeps them.
+         * Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as
+         * your own changes, you read every entry at least once, as long as the ledger keeps it.
          *
-         * @param string|null $after the LedgerEntry::$id of the entry before (default: null, from the first that is
-         *     kept)
-         * @param int<1, 1000> $count how many at most (1 to 1,000; default: 100)
+         * @param string|null $after the LedgerEntry::$id of the last entry that you have read (default: null, the call
+         *     begins with the oldest entry that is kept). The call returns the entries after it
+         * @param int<1, 1000> $count the largest number of entries to return (1 to 1,000; default: 100)
          * @return list<LedgerEntry>
          * @throws InvalidArgumentException for an invalid id or count
          */
@@ -800,10 +825,11 @@ namespace Quotalock {
     }
 
     /**
-     * Work that is done once for each id; made by Client::once(). An id is 1 to 1,024 bytes.
+     * A handle for work that is done once for each id. Client::once() makes it. An id is 1 to 1,024 bytes.
      *
      * All calls can fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException,
-     * NewerVersionException and ClosedException, whatever `$onError` is, since the work might be done twice.
+     * NewerVersionException and ClosedException, whatever `$onError` is, because the work might otherwise be done
+     * twice.
      */
     final class Once implements OnceInterface
     {
@@ -815,11 +841,11 @@ namespace Quotalock {
         }
 
         /**
-         * Claims an id: Claimed::$first shows whether this caller is the first, and Claimed::$value is the value of the
-         * first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a run() of the
-         * id runs, no claim is the first.
+         * Claims an id. Claimed::$first shows whether this caller is the first, and Claimed::$value is the value of the
+         * first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a
+         * run() of the id is in progress, no claim is the first.
          *
-         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         * @param \Stringable|string|int $id the id of the work: 1 to 1,024 bytes
          * @param string|null $value the value that later callers get: any bytes, at most 64 MiB
          * @throws InvalidArgumentException for an invalid id or value
          */
@@ -828,28 +854,30 @@ namespace Quotalock {
         }
 
         /**
-         * Removes an id, even if another caller claimed it, so the next caller is the first: true if it was stored. A
-         * function that runs for it continues, but its result is not stored.
+         * Removes an id, even if another caller claimed it. The next caller is then the first. Returns true if the id
+         * was stored. A function that runs for the id continues, but its result is not stored.
          *
-         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         * @param \Stringable|string|int $id the id of the work: 1 to 1,024 bytes
          */
         public function release(\Stringable|string|int $id): bool
         {
         }
 
         /**
-         * Returns the result of the first run for this id. If there is none, this call runs `$function`, and the other
-         * callers wait for its result.
+         * Returns the result of the first run for this id. If there is no result and no run in progress, this call runs
+         * `$function`, and the other callers wait for the result.
          *
-         * If the function fails, its caller gets the error. The next caller runs it again, unless `$errorTtlMs`
-         * remembers the error. If its process dies, the next caller runs it when the lease has ended, so it must be
-         * safe to run twice. After an exit or a fatal error the next caller runs it at once.
+         * If the function fails, the caller that ran it gets the error. The next caller runs the function again, unless
+         * the error is still remembered (`$errorTtlMs`). If the process that runs the function dies, the next caller
+         * runs it when the lease has ended, so the function must be safe to run twice. After an exit or a fatal error,
+         * the next caller runs the function at once.
          *
-         * @param \Stringable|string|int $id 1 to 1,024 bytes
-         * @param callable(): ?string $function returns any bytes, at most 64 MiB, text as UTF-8, or null
-         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
-         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter waits longer than a dead caller's lease)
+         * @param \Stringable|string|int $id the id of the work: 1 to 1,024 bytes
+         * @param callable(): ?string $function a function that returns the result: up to 64 MiB of bytes, text (stored
+         *     as UTF-8), or null
+         * @param int<0, 3153600000000>|null $waitMs the longest time to wait for another caller's result (0 ms to
+         *     36,500 days; default: null, the lease plus 5,000 ms, so that callers wait longer than the lease of a
+         *     caller that died). After it, the call fails with TimeoutException
          * @throws TimeoutException if the result did not come in time
          * @throws LoadFailedException if the function failed a moment ago and the error is remembered
          */
@@ -858,9 +886,9 @@ namespace Quotalock {
         }
 
         /**
-         * The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+         * Returns the Redis key of an id: `<prefix>:once:<name>:{<id>}`.
          *
-         * @param \Stringable|string|int $id 1 to 1,024 bytes
+         * @param \Stringable|string|int $id the id of the work: 1 to 1,024 bytes
          */
         public function redisKey(\Stringable|string|int $id): string
         {
@@ -868,13 +896,14 @@ namespace Quotalock {
     }
 
     /**
-     * A cache without stampedes; made by Client::cache(). On a miss, one caller across all processes loads the value.
-     * When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the
-     * old one.
+     * A cache without stampedes (many callers that load the same value at once). Client::cache() makes it. On a miss,
+     * only one caller across all processes loads the value. When a value is stale, and sometimes a little earlier, one
+     * caller loads a new value, and the others get the old one.
      *
-     * Keys are 1 to 1,024 bytes, values up to 64 MiB, or null: it is known that there is no value. All calls can fail
-     * with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException, NewerVersionException and
-     * ClosedException, whatever `$onError` is; with `whenAway: 'load'` a get() loads instead of the first two.
+     * A key is 1 to 1,024 bytes. A value is up to 64 MiB, or null, which means that there is no value. All calls can
+     * fail with UnavailableException, TimeoutException, NotPermittedException, WrongTypeException,
+     * NewerVersionException and ClosedException, whatever `$onError` is. With `whenAway: 'load'`, a get() runs its
+     * loader while Redis is down, instead of failing.
      */
     final class Cache implements CacheInterface
     {
@@ -886,17 +915,18 @@ namespace Quotalock {
         }
 
         /**
-         * Returns the value of `$key`, fresh or stale, or runs `$load` if this caller is to load it. On a miss, while
-         * another caller loads, it waits for the value. If `$load` fails, its caller gets the error; for `$errorTtlMs`
-         * other callers get the stale value or LoadFailedException. A `$load` must not get its own key, since it would
-         * wait for itself. After an exit or a fatal error another caller loads at once; if this process is killed, when
-         * its lease has ended.
+         * Returns the value of `$key`, fresh or stale. If it is this caller's turn to load, the call runs `$load`,
+         * stores the value and returns it. On a miss while another caller loads, the call waits for that value. If
+         * `$load` fails, the caller that ran it gets the error, and for `$errorTtlMs` the other callers get the stale
+         * value or LoadFailedException. `$load` must not get the same key from the cache, because it would wait for
+         * itself. After an exit or a fatal error in `$load`, another caller loads at once. If this process is killed,
+         * another caller loads when the lease has ended.
          *
-         * @param \Stringable|string|int $key at most 1,024 bytes
+         * @param \Stringable|string|int $key the key: 1 to 1,024 bytes
          * @param callable(): ?string $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
-         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter waits longer than a dead caller's lease)
+         * @param int<0, 3153600000000>|null $waitMs the longest time to wait for another caller's result (0 ms to
+         *     36,500 days; default: null, the lease plus 5,000 ms, so that callers wait longer than the lease of a
+         *     caller that died). After it, the call fails with TimeoutException
          * @throws TimeoutException if the value did not come in time
          * @throws LoadFailedException if a loader failed a short time ago
          */
@@ -905,35 +935,35 @@ namespace Quotalock {
         }
 
         /**
-         * Returns the values of several keys, in their order, with one call to Redis. `$load` gets the missing keys
-         * that no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this
-         * waits for keys that other callers load, and loads them one by one if the others fail. In a cluster the keys
-         * may be in any slots; the call then takes a round trip for each slot.
+         * Returns the values of several keys, in their order, with one call to Redis for up to 250 keys and 1 MiB.
+         * `$load` gets the missing keys that no other caller loads. A key that `$load` leaves out has no value; a key
+         * that it adds is ignored. Then the call waits for the keys that other callers load, and if such a load fails,
+         * it loads those keys one by one. In a cluster, the keys may be in any slots, and each slot takes a round trip.
          *
-         * @param non-empty-list<\Stringable|string|int> $keys at most 1,000, none twice
+         * @param non-empty-list<\Stringable|string|int> $keys at most 1,000 keys, without duplicates
          * @param callable(non-empty-list<string>): array<string|int, ?string> $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
-         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter waits longer than a dead caller's lease)
+         * @param int<0, 3153600000000>|null $waitMs the longest time to wait for another caller's result (0 ms to
+         *     36,500 days; default: null, the lease plus 5,000 ms, so that callers wait longer than the lease of a
+         *     caller that died). After it, the call fails with TimeoutException
          * @return array<string|int, ?string>
          * @throws TimeoutException if a value did not come in time
-         * @throws LoadFailedException if the last load of a key failed a short time ago; what this call loaded is
-         *     stored before
+         * @throws LoadFailedException if the last load of a key failed a short time ago; the values that this call
+         *     loaded are stored before
          */
         public function getMany(array $keys, callable $load, ?int $waitMs = null): array
         {
         }
 
         /**
-         * As get(), with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
-         * read back from JSON; null means no value. The answer is what json_decode() makes of it, with objects as
+         * Works like get(), with a value that is stored as JSON. Every caller, including the one that loads, gets the
+         * decoded JSON. null means that there is no value. The value is decoded by json_decode(), with objects as
          * arrays.
          *
          * @param callable(): mixed $load
-         * @param int<0, 3153600000000>|null $waitMs how long to wait at most for another caller's result, before the
-         *     call fails with TimeoutException (0 ms to 36,500 days; default: null, 5,000 ms more than the lease, so
-         *     that a waiter waits longer than a dead caller's lease)
-         * @throws \JsonException for what json_encode() or json_decode() refuses
+         * @param int<0, 3153600000000>|null $waitMs the longest time to wait for another caller's result (0 ms to
+         *     36,500 days; default: null, the lease plus 5,000 ms, so that callers wait longer than the lease of a
+         *     caller that died). After it, the call fails with TimeoutException
+         * @throws \JsonException for a value that json_encode() or json_decode() refuses
          * @throws TimeoutException if the value did not come in time
          * @throws LoadFailedException if a loader failed a short time ago
          */
@@ -947,9 +977,10 @@ namespace Quotalock {
         }
 
         /**
-         * Stores a value that you already have. It counts as newer than whatever is being loaded.
+         * Stores a value that you already have. It counts as newer than the value of any load that is running.
          *
-         * @param string|null $value null means that there is no value; if `$negativeMs` is 0, that only forgets the key
+         * @param string|null $value the value, up to 64 MiB. null means that there is no value; if `$negativeMs` is 0,
+         *     this is not stored, and the call only removes the old value
          * @throws InvalidArgumentException for an invalid value
          */
         public function put(\Stringable|string|int $key, ?string $value): bool
@@ -957,68 +988,71 @@ namespace Quotalock {
         }
 
         /**
-         * Forgets a key: a value that was loaded, or is being loaded now, is no longer served; true if there was a
+         * Removes the value of a key. A value that is being loaded now is not stored. Returns true if there was a
          * value.
          */
         public function invalidate(\Stringable|string|int $key): bool
         {
         }
 
-        /** The Redis key of a key: `<prefix>:cache:<name>:{<key>}`. */
+        /** Returns the Redis key of `$key`: `<prefix>:cache:<name>:{<key>}`. */
         public function redisKey(\Stringable|string|int $key): string
         {
         }
     }
 
     /**
-     * A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
-     * call, and again in each forked process.
+     * A client of one Redis, or of a store in the memory of this process (`memory://`). Creating a client does no I/O:
+     * the client connects at its first call, and again in each forked process.
      *
-     * Objects with the same settings share one client and its connections, also with later requests of the same
-     * process, so you can make one in each request at almost no cost.
+     * Objects with the same settings share one client and its connections, even in later requests of the same process.
+     * So you can create an object in each request at almost no cost.
      *
-     * A parameter that is null comes from the ini setting of its name (`ratelimit.url`, `ratelimit.prefix`,
-     * `ratelimit.timeout_ms`, `ratelimit.on_error`, `ratelimit.deny_cache_max_ms`, `ratelimit.report`), then, for the
-     * URL, from the environment variable `QUOTALOCK_URL`, then from the default.
+     * If a parameter is null, its value comes from the ini setting of the same name (`ratelimit.url`,
+     * `ratelimit.prefix`, `ratelimit.timeout_ms`, `ratelimit.on_error`, `ratelimit.deny_cache_max_ms`,
+     * `ratelimit.report`), then, for the URL, from the environment variable `QUOTALOCK_URL`, then from the default.
      */
     final class Client implements ClientInterface
     {
-        /** The host and port, socket path or `memory://` that this client talks to; never a password. */
+        /** The host and port, socket path or `memory://` of the server, never with a password. */
         public readonly string $server;
 
         /** The first part of every Redis key. */
         public readonly string $prefix;
 
         /**
-         * @param string|null $url `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`,
-         *     `redis+cluster://`, `redis+sentinel://` or `memory://`, which all clients of this process share, or
-         *     `memory://name`, which is removed when the last of its clients is closed (default: null, `QUOTALOCK_URL`
-         *     of the environment, then `redis://127.0.0.1:6379`)
-         * @param non-empty-string|null $prefix the first part of every Redis key; no braces (default: `ql`)
-         * @param int<1, 3600000>|null $timeoutMs the time that a call may take, connecting included (1 ms to 1 hour;
-         *     default: 500 ms)
-         * @param 'raise'|'open'|'closed'|'local'|null $onError the answer of a limiter when Redis cannot answer: an
-         *     error (`raise`), yes (`open`), no (`closed`), or what the same policy decides in this process' memory
-         *     (`local`) (default: `raise`)
-         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered, and at least as
-         *     long as the timeout (1 ms to 1 day; default: 60,000 ms)
-         * @param (callable(): string)|null $password a function that returns the password, if the URL has none. It is
-         *     called when a connection first logs in, and again when the server refuses the password. Calls wait for
-         *     it, and if it throws, they fail with its error. Clients with the same settings share connections, even if
-         *     another one logged in
-         * @param int<0, 60000>|null $denyCacheMaxMs after Redis has denied a call, this process denies the same call
-         *     itself until it can be admitted, for at most this time; 0 asks Redis every time (0 ms to 1 minute;
-         *     default: 1,000 ms). The processes of a host share these denials
+         * @param string|null $url the URL of the server: `redis://[user:password@]host[:port][/database]`, `rediss://`,
+         *     `unix://`, `redis+cluster://`, `redis+sentinel://`, `memory://` or `memory://name` (default: null, the
+         *     environment variable `QUOTALOCK_URL`, otherwise `redis://127.0.0.1:6379`). `memory://` is a store in the
+         *     memory of this process, which all its clients share. `memory://name` is a separate store, which is
+         *     removed when the last of its clients is closed
+         * @param non-empty-string|null $prefix the first part of every Redis key, without braces (default: `ql`)
+         * @param int<1, 3600000>|null $timeoutMs the longest time that a call may take, including the connection to
+         *     Redis (1 ms to 1 hour; default: 500 ms)
+         * @param 'raise'|'open'|'closed'|'local'|null $onError the answer of a limiter while Redis cannot answer: an
+         *     error (`raise`), an allowed call (`open`), a denied call (`closed`), or the decision of the same policy
+         *     in the memory of this process (`local`) (default: `raise`)
+         * @param int<1, 86400000> $requestMemoryMs how long a call with a request id is remembered; never shorter than
+         *     `$timeoutMs` (1 ms to 1 day; default: 60,000 ms)
+         * @param (callable(): string)|null $password a function that returns the password, if the URL has none.
+         *     Quotalock calls the function when a connection first logs in, and again when the server refuses the
+         *     password. Calls to Redis wait for the function. If the function throws, they fail with its error. Clients
+         *     with the same settings share connections, even if another client logged in
+         * @param int<0, 60000>|null $denyCacheMaxMs the longest time for which this process remembers a denial (0 ms to
+         *     1 minute; default: 1,000 ms). After Redis has denied a call, the process denies the same call without
+         *     asking Redis, until the call could be admitted. With 0, every call asks Redis. The processes of a host
+         *     share these denials
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
-         *     each decision of this client's limiters that charges or denies, with the key as it was given, right
-         *     before the call ends. Not for calls that only look, fail or are aborted. An error of the function does
-         *     not affect the call. PHP logs the error as a warning
+         *     each decision of this client's limiters that charges or denies, right before the call ends. It gets the
+         *     decision and the key as it was given. It is not called for calls that only read the state, fail or are
+         *     aborted. An error in the function does not affect the call. PHP logs the error as a warning
          * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client is found to
-         *     be lost, once for each grant; otherwise as `$onDecision`. It is called when a method of the lock finds
-         *     the loss
-         * @param bool|null $report whether this process reports to Redis once per second, in the background, what the
-         *     client's limiters decided, and which keys they denied most often, for `quotalock top` (default: false).
-         *     Decisions that have no room or cannot be sent are dropped and counted
+         *     be lost, once for each grant. It gets the handle. An error in it is treated like one in `$onDecision`.
+         *     The function is called when a method of the handle notices the loss
+         * @param bool|null $report whether this process sends a report to Redis once per second, in the background, for
+         *     `quotalock top` (default: false). The report has the number of decisions of each limiter, and the keys
+         *     that were denied most often. Decisions that do not fit or that are not sent are dropped, and their number
+         *     is reported
          * @throws InvalidArgumentException for an invalid URL or option; no error shows a password
          */
         public function __construct(
@@ -1038,18 +1072,20 @@ namespace Quotalock {
         /**
          * Makes a limiter.
          *
-         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
-         * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
+         * @param non-empty-string $name the name, which is a part of the Redis keys. Objects of the same kind with the
+         *     same name and prefix share their state
+         * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules of the limiter, such as
          *     `10/minute;100/hour`
-         * @param \Stringable|string|int|null $scope the hash tag that all keys of the limiter share (1 to 1,024 bytes):
-         *     they are in one slot of a cluster, and Client::consumeAll() can charge them together with those of other
-         *     limiters of that scope (default: null, each key is its own)
-         * @param bool $enforce whether the policy is enforced (default: true). If not, every call is allowed, and
-         *     Decision::$wouldDeny marks those that would have been denied, which are not charged. Use it to try a
+         * @param \Stringable|string|int|null $scope the hash tag of all keys of the limiter, 1 to 1,024 bytes (default:
+         *     null, each key is its own hash tag). In a cluster, all keys with one scope are in the same slot, so
+         *     Client::consumeAll() can charge keys of several limiters with that scope
+         * @param bool $enforce whether the policy is enforced (default: true). With false, every call is allowed. A
+         *     call that the policy would deny has Decision::$wouldDeny set, and is not charged. Use this to try a
          *     policy on real traffic
-         * @param positive-int|null $prefetch how many permits are taken from Redis at once at most, to be spent in this
-         *     process without a call: 2 to the smallest capacity of the policy. Sliding windows and logs do not support
-         *     it (default: null, each call asks Redis)
+         * @param positive-int|null $prefetch the largest number of permits that the limiter takes from Redis at once,
+         *     from 2 to the smallest capacity of the policy (default: null, each call asks Redis). Calls of this
+         *     process then spend these permits without asking Redis. `sliding-window` and `sliding-log` do not support
+         *     this option
          * @throws InvalidArgumentException for an empty or too long name or scope, and an invalid `$prefetch`
          * @throws InvalidPolicyException for an invalid policy
          */
@@ -1063,13 +1099,14 @@ namespace Quotalock {
         }
 
         /**
-         * Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
-         * atomic call. No key may occur twice for one limiter. In a cluster the limiters need a common `$scope`.
+         * Charges several keys in one atomic call, each with its own limiter and cost. If one limiter denies, no key is
+         * charged. A key may occur only once for each limiter. In a cluster, the limiters need a common `$scope`.
          *
          * @param non-empty-list<array{Limiter, \Stringable|string|int, 2?: int<1, 4503599627370496>}> $charges at most
-         *     100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52)
-         * @param \Stringable|string|int|null $requestId charges once for this id, which is remembered under the first
-         *     key
+         *     100 charges: for each a limiter of this client, a key, and a cost from 1 to 2^52, which you can omit if
+         *     it is 1
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat, as in
+         *     Limiter::consume(). It belongs to this set of keys, in any order: use another id for other keys
          * @throws InvalidArgumentException for an invalid charge
          * @throws CrossSlotException for limiters without a common scope in a cluster
          */
@@ -1078,20 +1115,20 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does not ask
-         * Redis.
+         * Makes a handle for a mutex, which only one handle holds at a time. A grant is a lease: it ends by itself
+         * after its `$ttlMs`, unless it is extended. This call does not ask Redis.
          *
-         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
          * @param int<10, 604800000> $ttlMs how long a grant lasts if it is not extended (10 ms to 7 days; default:
-         *     30,000 ms). PHP does not renew it: make it at least as long as the work
-         * @param int<0, 3153600000000> $waitMs how long an acquisition waits by default; 0 asks once (0 ms to 36,500
-         *     days; default: 0 ms)
+         *     30,000 ms). The lock is not renewed, so make the ttl at least as long as the work
+         * @param int<0, 3153600000000> $waitMs how long an acquisition waits by default (0 ms to 36,500 days; default:
+         *     0 ms). With 0, it asks Redis once and does not wait
          * @param bool $fair whether waiters are served in order of arrival (default: false)
          * @param int<0, 4503599627370496> $tokenAbove every fencing token is larger than this (0 to 2^52; default: 0)
-         * @param string $label the text that Lock::inspect() shows of the holder next to its host and process: up to
-         *     128 bytes of UTF-8, no control characters (default: empty)
-         * @param int<0, 4294967295> $replicasAck how many replicas must have a grant before it counts; 0 asks none (0
-         *     to 2^32 - 1; default: 0). On `memory://`, which has no replicas, only 0 is valid
+         * @param string $label a text about the holder that Lock::inspect() shows next to its host and process: up to
+         *     128 bytes of UTF-8, without control characters (default: empty)
+         * @param int<0, 4294967295> $replicasAck how many replicas must confirm a grant before it counts (0 to 2^32 -
+         *     1; default: 0). With 0, no replica is asked. On `memory://`, which has no replicas, only 0 is valid
          * @param int<1, 60000> $ackTimeoutMs how long an acquisition waits for the replicas (1 ms to 1 minute; default:
          *     100 ms)
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
@@ -1109,12 +1146,13 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-         * In a cluster the names must be in one slot, else acquiring fails with CrossSlotException.
+         * Makes a handle for several mutexes. One call acquires all of them or none, so callers cannot deadlock,
+         * whatever the order of the names. In a cluster, the names must be in one slot; otherwise the acquisition fails
+         * with CrossSlotException.
          *
          * The other options are those of lock().
          *
-         * @param non-empty-list<non-empty-string> $names at most 100, none twice
+         * @param non-empty-list<non-empty-string> $names at most 100 names, without duplicates
          * @param int<10, 604800000> $ttlMs
          * @param int<0, 3153600000000> $waitMs
          * @param int<0, 4503599627370496> $tokenAbove
@@ -1135,15 +1173,16 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for `$weight` of a semaphore's `$permits`; at most 1,024 hold it at once. All users of a
-         * semaphore must give the same `$permits`.
+         * Makes a handle for `$weight` of a semaphore's `$permits`. At most 1,024 handles hold permits at once. All
+         * users of a semaphore must give the same `$permits`.
          *
          * The other options are those of lock().
          *
-         * @param non-empty-string $name 1 to 1,024 bytes of anything
-         * @param int<1, 2147483647> $permits the same number wherever this semaphore is used (1 to 2^31 - 1)
-         * @param int<1, 2147483647> $weight how many permits to take, all or none; at most as many as there are (1 to
-         *     2^31 - 1; default: 1)
+         * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
+         * @param int<1, 2147483647> $permits the number of permits of the semaphore: the same number wherever this
+         *     semaphore is used (1 to 2^31 - 1)
+         * @param int<1, 2147483647> $weight how many permits to acquire, all or none; at most all permits of the
+         *     semaphore (1 to 2^31 - 1; default: 1)
          * @param int<10, 604800000> $ttlMs
          * @param int<0, 3153600000000> $waitMs
          * @param int<0, 4503599627370496> $tokenAbove
@@ -1166,12 +1205,12 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
-         * holds it or waits.
+         * Makes a handle for reading under a read-write lock. Up to 1,024 readers hold the lock at once. While a writer
+         * holds it or waits for it, no new reader gets the lock.
          *
          * The other options are those of lock().
          *
-         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
          * @param int<10, 604800000> $ttlMs
          * @param int<0, 3153600000000> $waitMs
          * @param int<0, 4503599627370496> $tokenAbove
@@ -1192,11 +1231,12 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle to write under a read-write lock: one writer holds it alone.
+         * Makes a handle for writing under a read-write lock. Only one writer holds the lock at a time, without
+         * readers.
          *
          * The other options are those of lock().
          *
-         * @param non-empty-string $name 1 to 1,024 bytes of anything
+         * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
          * @param int<10, 604800000> $ttlMs
          * @param int<0, 3153600000000> $waitMs
          * @param int<0, 4503599627370496> $tokenAbove
@@ -1217,33 +1257,35 @@ namespace Quotalock {
         }
 
         /**
-         * Takes over a lock that Lock::handover() gave away, in any process or language. The new handle has the ttl,
-         * the label and the fencing token of the first. Only one process can adopt a lock.
+         * Takes over a lock from the text that Lock::handover() returned, in any process or language. The new handle
+         * has the ttl, the label and the fencing token of the first handle. Only one process can adopt a lock.
          *
-         * @param non-empty-string|null $name the name that the lock must have: the text of another lock is refused, and
-         *     that lock is not changed (default: null, any lock)
-         * @param int<10, 604800000>|null $ttlMs a new ttl: the lease then ends that long from now, even if that is
-         *     sooner (10 ms to 7 days; default: null, the giver's)
-         * @throws LostException if the lease has ended, was adopted before, or is on another server
-         * @throws InvalidArgumentException for a text of another kind, a damaged one, or one of a client with another
-         *     prefix
+         * @param non-empty-string|null $name the name that the lock must have (default: null, any lock). The text of a
+         *     lock with another name is refused, and that lock is not changed
+         * @param int<10, 604800000>|null $ttlMs a new ttl (10 ms to 7 days; default: null, the ttl of the first
+         *     handle). The lease then ends that long after the adoption, even if it would otherwise end later
+         * @throws LostException if the lease has ended, or the lock was adopted before or is on another server
+         * @throws InvalidArgumentException for a text that is damaged or is not from Lock::handover(), and for a text
+         *     from a client with another prefix
          */
         public function adopt(string $text, ?string $name = null, ?int $ttlMs = null): Lock
         {
         }
 
         /**
-         * Makes a handle for the units of a sale. Does not ask Redis; Stock::open() makes the sale itself.
+         * Makes a handle for the units of a sale. This call does not ask Redis; Stock::open() opens the sale.
          *
-         * @param non-empty-string $name 1 to 1,024 bytes of anything
-         * @param \Stringable|string|int|null $scope the hash tag that all keys of the stock share: stocks of one scope
-         *     are in one slot of a cluster, and Client::takeAll() can take from them together (default: null, each
-         *     stock is its own). It is part of the keys, so all handles of a sale must have the same scope
+         * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
+         * @param \Stringable|string|int|null $scope the hash tag of all keys of the stock, 1 to 1,024 bytes (default:
+         *     null, each stock is its own hash tag). In a cluster, all stocks with one scope are in the same slot, so
+         *     one Client::takeAll() can take from several of them. The scope is a part of the keys, so all handles of a
+         *     sale must have the same scope
          * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately (1,000 to
-         *     100,000,000; default: 100,000). Fixed when the sale is opened
-         * @param int<60000, 3153600000000> $retentionMs how long the sale and its ledger are kept, and at least for
-         *     half of it, after its end, its last hold and the last call that wrote (1 minute to 36,500 days; default:
-         *     2,592,000,000 ms, 30 days). Fixed when the sale is opened
+         *     100,000,000; default: 100,000). The value is fixed when the sale is opened
+         * @param int<60000, 3153600000000> $retentionMs how long the sale and its ledger are kept, but in any case half
+         *     of this time (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). The time begins at the latest
+         *     of three moments: the end of the sale, the end of its last hold, and the last call that wrote. The value
+         *     is fixed when the sale is opened
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function stock(
@@ -1255,15 +1297,18 @@ namespace Quotalock {
         }
 
         /**
-         * Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one
-         * of its stock. In a cluster the stocks need a common `$scope`.
+         * Holds units of several stocks for one buyer in one atomic call: all the units, or none. Each stock has an
+         * ordinary reservation, which can also be confirmed or cancelled alone. In a cluster, the stocks need a common
+         * `$scope`.
          *
-         * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client, none
-         *     twice, each with a quantity
-         * @param \Stringable|string|int $buyer 1 to 1,024 bytes
-         * @param int<1, 2592000000> $holdMs how long they are held (1 ms to 30 days; default: 600,000 ms, 10 minutes)
-         * @param \Stringable|string|int|null $requestId takes once for this id, which belongs to the buyer and the
-         *     stock; of several stocks, to the first by their Redis keys
+         * @param non-empty-list<array{Stock, int<1, 4503599627370496>}> $takes at most 100 stocks of this client,
+         *     without duplicates, each with a quantity
+         * @param \Stringable|string|int $buyer the buyer: 1 to 1,024 bytes
+         * @param int<1, 2592000000> $holdMs how long the units are held (1 ms to 30 days; default: 600,000 ms, 10
+         *     minutes)
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. It
+         *     belongs to the buyer and the stock; for several stocks, to the first stock in the order of their Redis
+         *     keys
          * @throws InvalidArgumentException for an invalid stock, quantity or buyer
          * @throws CrossSlotException for stocks without a common scope in a cluster
          */
@@ -1276,11 +1321,11 @@ namespace Quotalock {
         }
 
         /**
-         * Sells the units of several reservations in one atomic call, or nothing (false) if one of them has ended.
-         * Otherwise as Stock::confirm().
+         * Sells the units of several reservations in one atomic call. If one of the reservations has ended or was
+         * cancelled, nothing is sold, and the call returns false. Otherwise it works like Stock::confirm().
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
-         *     an id
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100 pairs of a stock and a
+         *     reservation id, without duplicates
          * @throws InvalidArgumentException for an invalid reservation
          * @throws CrossSlotException for stocks without a common scope in a cluster
          */
@@ -1289,11 +1334,11 @@ namespace Quotalock {
         }
 
         /**
-         * Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
-         * ended. Returns true if none had ended or was confirmed.
+         * Returns the units of several reservations to their stocks in one atomic call, except those that have ended or
+         * were confirmed. Returns true if there were no such exceptions.
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
-         *     an id
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100 pairs of a stock and a
+         *     reservation id, without duplicates
          * @throws InvalidArgumentException for an invalid reservation
          * @throws CrossSlotException for stocks without a common scope in a cluster
          */
@@ -1302,12 +1347,13 @@ namespace Quotalock {
         }
 
         /**
-         * Lengthens several holds, or none (false) if one of them has ended: one atomic call. Otherwise as
-         * Stock::extend().
+         * Extends several holds in one atomic call. If one of the holds has ended, or was confirmed or cancelled, none
+         * is extended, and the call returns false. Otherwise it works like Stock::extend().
          *
-         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100, none twice, each a stock and
-         *     an id
-         * @param int<1, 2592000000> $holdMs 1 ms to 30 days; default: 600,000 ms, 10 minutes
+         * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100 pairs of a stock and a
+         *     reservation id, without duplicates
+         * @param int<1, 2592000000> $holdMs how long the units are held, from now (1 ms to 30 days; default:
+         *     600,000 ms, 10 minutes)
          * @throws InvalidArgumentException for an invalid reservation
          * @throws CrossSlotException for stocks without a common scope in a cluster
          */
@@ -1316,15 +1362,17 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a Once: work that is done once for each id, across all processes.
+         * Makes a Once handle, for work that is done once for each id, across all processes.
          *
-         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+         * @param non-empty-string $name the name, which is a part of the Redis keys. Objects of the same kind with the
+         *     same name and prefix share their state
          * @param int<1, 315360000000> $ttlMs how long a claim or a result is remembered (1 ms to 3,650 days; default:
          *     86,400,000 ms, 1 day)
-         * @param int<10, 3600000> $leaseMs how long the others wait for a caller that dies (10 ms to 1 hour; default:
-         *     10,000 ms). It is not renewed, so make it longer than the function runs
-         * @param int<0, 3600000> $errorTtlMs how long the error of a run is remembered; with 0 the next caller runs the
-         *     function at once (0 ms to 1 hour; default: 0 ms)
+         * @param int<10, 3600000> $leaseMs how long one caller runs the function alone (10 ms to 1 hour; default:
+         *     10,000 ms). If this caller dies, the next caller runs the function when the lease ends. The lease is not
+         *     renewed, so make it longer than the function takes
+         * @param int<0, 3600000> $errorTtlMs how long the error of a run is remembered (0 ms to 1 hour; default: 0 ms).
+         *     With 0, the next caller runs the function at once
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function once(string $name, int $ttlMs = 86400000, int $leaseMs = 10000, int $errorTtlMs = 0): Once
@@ -1332,22 +1380,25 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a cache: on a miss, one caller across all processes loads the value.
+         * Makes a cache. On a miss, only one caller across all processes loads the value.
          *
-         * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
+         * @param non-empty-string $name the name, which is a part of the Redis keys. Objects of the same kind with the
+         *     same name and prefix share their state
          * @param int<1, 315360000000> $freshMs how long a value is fresh (1 ms to 3,650 days; default: 60,000 ms)
-         * @param int<0, 315360000000> $staleMs how long it is served after that while one caller loads a new one (0 ms
-         *     to 3,650 days; default: 0 ms)
-         * @param int<10, 3600000> $leaseMs how long a loader keeps the others from loading (10 ms to 1 hour; default:
-         *     10,000 ms). It is not renewed: a loader that takes longer is joined by another, and the newer value wins
-         * @param int<0, 315360000000>|null $negativeMs how long the answer that there is no value is fresh; 0 does not
-         *     store it (0 ms to 3,650 days; default: null, as `$freshMs`)
-         * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered, and no other caller loads (0
-         *     ms to 1 hour; default: 1,000 ms)
-         * @param float $beta how early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0)
-         * @param 'raise'|'load' $whenAway the behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load`
-         *     as if there were no cache (default: `raise`). If Redis goes down during a load, `raise` fails even though
-         *     the value was loaded, and `load` returns the value
+         * @param int<0, 315360000000> $staleMs how long a stale value is still served after `$freshMs`, while one
+         *     caller loads a new value (0 ms to 3,650 days; default: 0 ms)
+         * @param int<10, 3600000> $leaseMs how long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The
+         *     lease is not renewed: if a load takes longer, another caller loads too, and the value of the load that
+         *     began last wins
+         * @param int<0, 315360000000>|null $negativeMs how long the result that there is no value is fresh (0 ms to
+         *     3,650 days; default: null, the value of `$freshMs`). With 0, this result is not stored
+         * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered (0 ms to 1 hour; default:
+         *     1,000 ms). During this time no other caller loads
+         * @param float $beta how early a value is refreshed before it is stale, from 0 (never) to 100 (default: 1.0). A
+         *     larger number refreshes earlier
+         * @param 'raise'|'load' $whenAway the behaviour of a `get` while Redis cannot answer: with `raise` it fails,
+         *     with `load` it runs the loader as if there were no cache (default: `raise`). If Redis goes down during a
+         *     load, `get` fails with `raise`, although the value was loaded, and returns the value with `load`
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function cache(
@@ -1364,8 +1415,9 @@ namespace Quotalock {
 
         /**
          * Releases the locks and permits of the client, within its `$timeoutMs`, and closes the connections. Later
-         * calls fail with ClosedException, and handles that held a lock are `lost`. Closing twice does nothing. The
-         * connections stay open while another client object of this process shares them. There is no need to call it.
+         * calls fail with ClosedException, and handles that held a lock are `lost`. A second `close` does nothing. The
+         * connections stay open while another client object of this process shares them. You do not need to call
+         * `close`.
          */
         public function close(): void
         {
@@ -1382,28 +1434,30 @@ namespace Quotalock {
         /** The name of the limiter. */
         public readonly string $name;
 
-        /** Whether the call was admitted. A denied call is not charged. */
+        /** Whether the call is allowed. A denied call is not charged. */
         public readonly bool $allowed;
 
         /**
-         * Whether the policy denies the call, which is allowed only because of `enforce: false`. It was not charged.
+         * Whether the call is allowed only because of `enforce: false`: the policy would deny it, and it was not
+         * charged.
          */
         public readonly bool $wouldDeny;
 
         /** The limit of the binding rule. */
         public readonly int $limit;
 
-        /** How much could be consumed now; 0 while the key is blocked. */
+        /** The amount that could be consumed now; 0 while the key is blocked. */
         public readonly int $remaining;
 
         /**
-         * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null
-         * when never.
+         * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call
+         * was admitted, null if it can never be admitted.
          */
         public readonly ?int $retryAfterMs;
 
         /**
-         * In how many milliseconds the binding rule is full again and a block has ended; `$rules` has the other rules.
+         * The number of milliseconds until the binding rule has its whole limit again, and a block has ended. `$rules`
+         * has the other rules.
          */
         public readonly int $resetAfterMs;
 
@@ -1411,14 +1465,14 @@ namespace Quotalock {
         public readonly int $cost;
 
         /**
-         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
-         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by
+         * Redis that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
         public readonly string $source;
 
-        /** Whether a damaged or foreign value at the key was replaced. */
+        /** Whether the call replaced a value at the key that was damaged, or that another program wrote. */
         public readonly bool $healed;
 
         /**
@@ -1433,14 +1487,15 @@ namespace Quotalock {
         }
 
         /**
-         * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
-         * least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+         * Returns the header fields for the response, in their order. If the call was denied, they include
+         * `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is
+         * the longest period of the rules that can never admit it.
          *
-         * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
-         *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
-         *     `draft-11`)
-         * @param bool $legacy whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-         *     that binds are added (default: false)
+         * @param 'draft-11'|'none' $syntax the format of the quota fields (default: `draft-11`). `draft-11` returns
+         *     `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each
+         *     rule; `none` leaves them out
+         * @param bool $legacy whether `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds
+         *     from now) of the binding rule are added (default: false)
          * @return array<string, string>
          */
         public function headers(string $syntax = 'draft-11', bool $legacy = false): array
@@ -1448,8 +1503,8 @@ namespace Quotalock {
         }
 
         /**
-         * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
-         * or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         * Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`).
+         * Its `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied the call.
          *
          * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
          * @throws InvalidArgumentException if the call was allowed
@@ -1459,30 +1514,30 @@ namespace Quotalock {
         }
     }
 
-    /** The answer of Client::consumeAll() about several keys, charged all or none. */
+    /** The answer of Client::consumeAll() about several keys. All keys are charged, or none. */
     final class CombinedDecision
     {
-        /** Whether all were admitted. If not, none was charged. */
+        /** Whether all charges are allowed. If not, no key was charged. */
         public readonly bool $allowed;
 
-        /** Whether a limiter that is not enforced denies. */
+        /** Whether a limiter with `enforce: false` would deny. */
         public readonly bool $wouldDeny;
 
         /**
-         * The index in `$decisions` of the binding one: the one that denies with the longest `$retryAfterMs`, or if
-         * none denies, the one with the least Decision::$remaining.
+         * The index in `$decisions` of the binding decision: the denial with the longest `$retryAfterMs`, or if there
+         * is no denial, the decision with the least Decision::$remaining.
          */
         public readonly int $binding;
 
         /**
-         * After how many milliseconds the same call would be admitted if nothing else called: 0 when admitted, null
-         * when never.
+         * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call
+         * was admitted, null if it can never be admitted.
          */
         public readonly ?int $retryAfterMs;
 
         /**
-         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
-         * what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+         * The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by
+         * Redis that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
          *
          * @var 'redis'|'memory'|'lease'|'local'|'open'|'closed'|'deny-cache'
          */
@@ -1500,14 +1555,15 @@ namespace Quotalock {
         }
 
         /**
-         * The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
-         * least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+         * Returns the header fields for the response, in their order. If the call was denied, they include
+         * `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is
+         * the longest period of the rules that can never admit it.
          *
-         * @param 'draft-11'|'none' $syntax how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
-         *     draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
-         *     `draft-11`)
-         * @param bool $legacy whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule
-         *     that binds are added (default: false)
+         * @param 'draft-11'|'none' $syntax the format of the quota fields (default: `draft-11`). `draft-11` returns
+         *     `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each
+         *     rule; `none` leaves them out
+         * @param bool $legacy whether `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds
+         *     from now) of the binding rule are added (default: false)
          * @return array<string, string>
          */
         public function headers(string $syntax = 'draft-11', bool $legacy = false): array
@@ -1515,8 +1571,8 @@ namespace Quotalock {
         }
 
         /**
-         * The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
-         * or 503 if Redis could not be asked and `onError: 'closed'` denied.
+         * Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`).
+         * Its `status` is 429, or 503 if Redis could not be asked and `onError: 'closed'` denied the call.
          *
          * @return array{type: string, title: string, status: int, detail: string, 'violated-policies': list<string>}
          * @throws InvalidArgumentException if the call was allowed
@@ -1539,7 +1595,7 @@ namespace Quotalock {
         /** The units that are held; null unless the outcome is `held`. */
         public readonly ?StockReservation $reservation;
 
-        /** How many units are available after it. */
+        /** How many units are available after the take. */
         public readonly int $available;
 
         private function __construct()
@@ -1547,17 +1603,17 @@ namespace Quotalock {
         }
     }
 
-    /** The answer of Client::takeAll(). If not all the units are held, none is. */
+    /** The answer of Client::takeAll(). Either all the units are held, or none. */
     final class TakenAll
     {
         /**
-         * The outcome; if the take was refused, that of the first stock that refuses.
+         * The outcome. If the take was refused, it is the outcome of the first stock that refused.
          *
          * @var 'held'|'sold_out'|'buyer_limit'|'not_open'|'ended'
          */
         public readonly string $outcome;
 
-        /** The index of the stock that refuses, from 0; null if none does. */
+        /** The index of the first stock that refused, from 0; null if no stock refused. */
         public readonly ?int $refused;
 
         /**
@@ -1568,7 +1624,7 @@ namespace Quotalock {
         public readonly array $reservations;
 
         /**
-         * How many units of each stock are available after it, in the order given.
+         * How many units of each stock are available after the take, in the order given.
          *
          * @var non-empty-list<int>
          */
@@ -1582,7 +1638,10 @@ namespace Quotalock {
     /** Units of a stock that are held for a buyer. */
     final class StockReservation
     {
-        /** The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed. */
+        /**
+         * The id, with which any process can confirm, cancel or extend the reservation. The id is printable and cannot
+         * be guessed.
+         */
         public readonly string $id;
 
         /** How many units. */
@@ -1625,38 +1684,39 @@ namespace Quotalock {
     }
 
     /**
-     * The numbers of a sale: the answer of Stock::status(). `available + held + sold` are `quantity`; all 0 if it is
-     * not open.
+     * The numbers of a sale: the answer of Stock::status(). `available + held + sold` is `quantity`. All numbers are 0
+     * if the phase is `not_open`.
      */
     final class StockStatus
     {
         /**
-         * The phase: `not_open`, `open` or `ended`, when holds can still be confirmed.
+         * The phase: `not_open`, `open` or `ended`. In the phase `ended`, holds can still be confirmed.
          *
          * @var 'not_open'|'open'|'ended'
          */
         public readonly string $phase;
 
-        /** All units there are. */
+        /** The number of all units. */
         public readonly int $quantity;
 
-        /** Those that can be taken. */
+        /** Units that can be taken. */
         public readonly int $available;
 
-        /** Those of reservations that are neither confirmed nor cancelled nor returned. */
+        /** Units of reservations that are not confirmed, cancelled or returned. */
         public readonly int $held;
 
-        /** Those of confirmed reservations. */
+        /** Units of confirmed reservations. */
         public readonly int $sold;
 
-        /** How many buyers hold or have bought. */
+        /** How many buyers hold or have bought units. */
         public readonly int $buyers;
 
-        /** The most units of one buyer; null: no limit. */
+        /** The largest number of units for one buyer; null if there is no limit. */
         public readonly ?int $perBuyer;
 
         /**
-         * When takes end, in milliseconds since the epoch by the server's clock, or when it was closed; null: never.
+         * The end of the sale, or the time at which it was closed, in milliseconds since the epoch by the server's
+         * clock; null if the sale has no end.
          */
         public readonly ?int $endsMs;
 
@@ -1665,13 +1725,19 @@ namespace Quotalock {
         }
     }
 
-    /** One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself. */
+    /**
+     * One change of a sale, with the numbers after the change. A program that replays the ledger can compare its own
+     * numbers with them.
+     */
     final class LedgerEntry
     {
-        /** The id to continue reading after. */
+        /** The id of the entry. Give the last one as `$after` to read the next entries. */
         public readonly string $id;
 
-        /** Its number in the sale, from 1 without a gap: one that is missing is no longer kept. */
+        /**
+         * The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer
+         * kept.
+         */
         public readonly int $number;
 
         /**
@@ -1690,23 +1756,23 @@ namespace Quotalock {
         /** The buyer; null without a reservation. */
         public readonly ?string $buyer;
 
-        /** How many units; 0 for a closing. */
+        /** How many units the change is about; 0 for a closing. */
         public readonly int $quantity;
 
-        /** When, in milliseconds since the epoch by the server's clock. */
+        /** The time of the change, in milliseconds since the epoch by the server's clock. */
         public readonly int $timeMs;
 
-        /** Units available after it. */
+        /** Units available after the change. */
         public readonly int $available;
 
-        /** Units held after it. */
+        /** Units held after the change. */
         public readonly int $held;
 
-        /** Units sold after it. */
+        /** Units sold after the change. */
         public readonly int $sold;
 
         /**
-         * The prizes of what was held or confirmed; empty if the sale has none.
+         * The prizes of the units that were held or confirmed; empty if the sale has none.
          *
          * @var list<non-empty-string>
          */
@@ -1723,16 +1789,16 @@ namespace Quotalock {
         /** Whether this caller is the first. */
         public readonly bool $first;
 
-        /** The value of the first caller; null if there is none, or no result yet. */
+        /** The value of the first caller; null if that caller gave none, or its function has no result yet. */
         public readonly ?string $value;
 
         /** Whether a function is running for the id, without a result yet. */
         public readonly bool $running;
 
-        /** How many milliseconds are left until the claim ends, or the lease of the running function. */
+        /** The number of milliseconds until the claim ends, or until the lease of the running function ends. */
         public readonly int $remainingMs;
 
-        /** How many milliseconds ago it was claimed. */
+        /** How many milliseconds ago the id was claimed. */
         public readonly int $ageMs;
 
         private function __construct()
@@ -1743,13 +1809,13 @@ namespace Quotalock {
     /** A value that Cache::peek() found. */
     final class Seen
     {
-        /** The value; null if it is known that there is none. */
+        /** The value; null if the cache has stored that there is no value. */
         public readonly ?string $value;
 
-        /** Whether it is not fresh any more. */
+        /** Whether the value is no longer fresh. */
         public readonly bool $stale;
 
-        /** How old it is in milliseconds. */
+        /** How old the value is, in milliseconds. */
         public readonly int $ageMs;
 
         private function __construct()
@@ -1757,13 +1823,13 @@ namespace Quotalock {
         }
     }
 
-    /** The holders of a lock and how many callers wait for it: the answer of Lock::inspect(). */
+    /** The holders of a lock, and how many processes wait for it: the answer of Lock::inspect(). */
     final class Inspection
     {
-        /** The last fencing token given; 0 if none is remembered. */
+        /** The fencing token of the last grant; 0 if none is remembered. */
         public readonly int $token;
 
-        /** How many wait, as the server knows it: one of each process. */
+        /** How many processes wait. The server counts one waiter for each process. */
         public readonly int $waiters;
 
         /**
@@ -1773,7 +1839,7 @@ namespace Quotalock {
          */
         public readonly array $holders;
 
-        /** Whether the key holds a value that is not a lock of Quotalock's: it counts as none. */
+        /** Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock. */
         public readonly bool $healed;
 
         private function __construct()
@@ -1784,25 +1850,25 @@ namespace Quotalock {
     /** A holder of a lock. */
     final class Holder
     {
-        /** The host it runs on; empty if it is not known. */
+        /** The host that the holder runs on; empty if it is not known. */
         public readonly string $host;
 
-        /** Its process there; 0 if it is not known. */
+        /** The process id on that host; 0 if it is not known. */
         public readonly int $pid;
 
-        /** The label that it gave. */
+        /** The label that the holder gave. */
         public readonly string $label;
 
-        /** Its fencing token. */
+        /** The holder's fencing token. */
         public readonly int $token;
 
-        /** How many permits it has. */
+        /** How many permits the holder has. */
         public readonly int $permits;
 
-        /** When it was granted, in milliseconds since the epoch by the server's clock. */
+        /** When the lock was granted, in milliseconds since the epoch by the server's clock. */
         public readonly int $sinceMs;
 
-        /** When it ends unless it is renewed, by the same clock. */
+        /** When the lease ends if it is not renewed, by the same clock. */
         public readonly int $untilMs;
 
         private function __construct()
@@ -1813,19 +1879,22 @@ namespace Quotalock {
     /** The answer of one rule of a policy. */
     final class RuleDecision
     {
-        /** Whether this rule admits by itself. */
+        /** Whether this rule alone admits the call. */
         public readonly bool $allowed;
 
-        /** The most that this rule admits at once: its capacity. */
+        /** The largest amount that this rule admits at once: its capacity. */
         public readonly int $limit;
 
-        /** How much this rule would let be consumed now. */
+        /** The amount that this rule would admit now. */
         public readonly int $remaining;
 
-        /** After how many milliseconds this rule would admit the same call: 0 now, null never. */
+        /**
+         * The number of milliseconds until this rule would admit the same call: 0 if it admits the call now, null if
+         * never.
+         */
         public readonly ?int $retryAfterMs;
 
-        /** In how many milliseconds this rule is full again. */
+        /** The number of milliseconds until this rule has its whole limit again. */
         public readonly int $resetAfterMs;
 
         /**
@@ -1841,7 +1910,9 @@ namespace Quotalock {
         /** The period in milliseconds. */
         public readonly int $periodMs;
 
-        /** The most that this rule admits at once: the quota, except for a token bucket with another capacity. */
+        /**
+         * The largest amount that this rule admits at once: the quota, except for a token bucket with another capacity.
+         */
         public readonly int $capacity;
 
         private function __construct()
@@ -1861,20 +1932,20 @@ namespace Quotalock {
         /** How the rule counts, such as `fixed-window`. */
         public readonly string $algorithm;
 
-        /** The most that may be consumed at once: the limit, unless another capacity was given. */
+        /** The largest amount that may be consumed at once (default: the limit). */
         public readonly int $capacity;
 
         /**
-         * @param int<1, 4503599627370496> $limit the amount per period; of a `sliding-log` at most 2^39, and of a token
-         *     bucket less if it takes decades to fill (1 to 2^52)
+         * @param int<1, 4503599627370496> $limit the amount per period (1 to 2^52). With `sliding-log`, it is at most
+         *     2^39. A token bucket that would take decades to fill is invalid
          * @param int<1, 3153600000000> $periodMs the period, in whole milliseconds (1 ms to 36,500 days)
          * @param 'fixed-window'|'calendar-window'|'sliding-window'|'token-bucket'|'sliding-log' $algorithm how the rule
          *     counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or `sliding-log` (default:
          *     `fixed-window`)
-         * @param int<1, 4503599627370496>|null $capacity for a token bucket only: the most that may be consumed at once
-         *     (1 to 2^52; default: null, the limit)
+         * @param int<1, 4503599627370496>|null $capacity the largest amount that may be consumed at once (1 to 2^52;
+         *     default: null, the limit). Only a token bucket has this parameter
          * @throws InvalidArgumentException for an argument that is not a number
-         * @throws InvalidPolicyException for a number out of these bounds
+         * @throws InvalidPolicyException for a number outside its bounds
          */
         public function __construct(
             int $limit,
@@ -1935,35 +2006,36 @@ namespace Quotalock {
     }
 
     /**
-     * Charges a key, and returns whether it was admitted. It is the one-line form of a limiter, with a client by the
-     * ini settings and the environment.
+     * Charges a key, and returns whether the call is allowed. This is the one-line form of a limiter, with a client
+     * from the ini settings and the environment.
      *
-     * @param non-empty-string $name part of its Redis keys: all of one kind, name and prefix share their state
-     * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules that it decides by, such as
-     *     `10/minute;100/hour`
+     * @param non-empty-string $name the name, which is a part of the Redis keys. Objects of the same kind with the same
+     *     name and prefix share their state
+     * @param Rule|non-empty-list<Rule>|non-empty-string $policy the rules of the limiter, such as `10/minute;100/hour`
      * @param int<0, 4503599627370496> $cost
-     * @throws QuotalockException whatever the error is
+     * @throws QuotalockException for any error
      */
     function limit(string $name, \Stringable|string|int $key, Rule|array|string $policy, int $cost = 1): bool
     {
     }
 
     /**
-     * Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
-     * it survives the loss of the others. Does not ask Redis. The handle works for as long as all the clients are open.
+     * Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if most of the
+     * servers granted it within its ttl, so it survives the loss of the other servers. This call does not ask Redis.
+     * The handle works as long as all its clients are open.
      *
-     * Each server has a twentieth of the `$ttlMs` to answer. Waiters ask again every 10 to 50 ms. A server that was
-     * started less than a ttl ago and keeps no append-only file has no vote.
+     * Each server has a twentieth of the `$ttlMs` to answer. Callers that wait ask again every 10 to 50 ms. A server
+     * that started less than a ttl ago and has no append-only file has no vote.
      *
      * The other options are those of Client::lock().
      *
-     * @param non-empty-list<Client> $clients 3 to 15, better an odd number, each with its own server
-     * @param non-empty-string $name 1 to 1,024 bytes of anything
+     * @param non-empty-list<Client> $clients 3 to 15 clients, each with its own server. An odd number is better
+     * @param non-empty-string $name the name: 1 to 1,024 bytes of any value
      * @param int<10, 604800000> $ttlMs
      * @param int<0, 3153600000000> $waitMs
      * @param int<0, 4503599627370496> $tokenAbove
-     * @throws InvalidArgumentException as Client::lock(), for too few or too many clients, and for one that is given
-     *     twice
+     * @throws InvalidArgumentException in the same cases as Client::lock(), for too few or too many clients, and for a
+     *     client that is given twice
      */
     function quorum_lock(
         array $clients,
@@ -1976,36 +2048,38 @@ namespace Quotalock {
     }
 
     /**
-     * The address of the client that sent a request, as a text to be used as a key.
+     * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
      *
-     * The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-     * trusted is the client's: entries further left were written by that client. An entry that is not an address ends
-     * the reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
-     * `2001:db8:1:2::/64`.
+     * The header is used only if `$peer` is trusted. Its entries are read from right to left, and the first address
+     * that is not trusted is the result: that client may have invented the entries to the left of it. Reading stops at
+     * an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
+     * address, the result is its network, such as `2001:db8:1:2::/64`.
      *
-     * @param string|null $peer the address of the socket; null or an empty text is a Unix socket. On the web it is
-     *     `$_SERVER['REMOTE_ADDR']`
-     * @param list<string>|string|null $forwarded the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for
-     *     each line of it
-     * @param list<string> $trusted the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private`
-     *     and `unix`
-     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address stand for a client; 128: the address
-     *     itself (32 to 128; default: 64)
-     * @throws InvalidArgumentException for an invalid address or network, for one that contains all addresses, and if
-     *     there is no address at all: a Unix socket, and nothing in the header
+     * @param string|null $peer the address of the other end of the connection. null or an empty text means a Unix
+     *     socket. In a web request, this is `$_SERVER['REMOTE_ADDR']`
+     * @param list<string>|string|null $forwarded the value of the header `X-Forwarded-For` or `Forwarded` (RFC 7239).
+     *     If the request has the header several times, a list of all values
+     * @param list<string> $trusted the proxies to trust: addresses, networks (`10.0.0.0/8`), and the words `loopback`,
+     *     `private` and `unix`
+     * @param int<32, 128> $ipv6Prefix how many leading bits of an IPv6 address identify a client (32 to 128; default:
+     *     64). With 128, the result is the whole address
+     * @throws InvalidArgumentException for an invalid address or network, for a network that contains all addresses,
+     *     and if there is no address: `$peer` is a Unix socket, and the header has none
      */
     function client_address(?string $peer, array|string|null $forwarded, array $trusted, int $ipv6Prefix = 64): string
     {
     }
 
     /**
-     * The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+     * Returns the metrics of this process, and of the processes that share its counters. The list is empty with
+     * `QUOTALOCK_METRICS=off`.
      *
-     * Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
-     * `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of
-     * a bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`.
-     * Metrics that were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and
-     * servers. The workers of php-fpm count together, and all processes that name the same `ratelimit.metrics_file`.
+     * Each metric has the `name` that Prometheus shows, a `help` text of one sentence, its `kind` (`counter`, `gauge`
+     * or `histogram`), and `samples`. A sample has `labels` and a `value`. A sample of a histogram has no `value`, but
+     * a `sum` in seconds, a `count`, and `buckets`: pairs of a bound in seconds and the number of durations up to that
+     * bound, where the last bound is infinite. Metrics that were never counted are left out. Labels contain names of
+     * limiters, stocks, caches and servers, but no keys. The workers of php-fpm share their counters, and so do all
+     * processes with the same `ratelimit.metrics_file`.
      *
      * @return list<array{name: string, help: string, kind: 'counter'|'gauge'|'histogram', samples: list<array{
      *     labels: array<string, string>, value?: int, buckets?: list<array{float, int}>, sum?: float, count?: int}>}>
@@ -2014,7 +2088,9 @@ namespace Quotalock {
     {
     }
 
-    /** The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
+    /**
+     * Returns the metrics() as a text that Prometheus reads. Serve it as `text/plain; version=0.0.4; charset=utf-8`.
+     */
     function prometheus(): string
     {
     }
@@ -2030,7 +2106,7 @@ namespace Quotalock\Exception {
         public function getErrorCode(): string;
     }
 
-    /** A value that is never valid: an empty key, a negative cost, an invalid URL. */
+    /** An invalid value, such as an empty key, a negative cost or an invalid URL. */
     final class InvalidArgumentException extends \InvalidArgumentException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -2038,7 +2114,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** A policy that does not parse or has an impossible amount, period or unit. */
+    /** A policy that does not parse, or that has an invalid amount, period or unit. */
     final class InvalidPolicyException extends \InvalidArgumentException implements QuotalockException
     {
         public function getErrorCode(): string
@@ -2141,7 +2217,7 @@ namespace Quotalock\Exception {
         }
     }
 
-    /** A fault of Quotalock's own. */
+    /** A fault of Quotalock. */
     final class InternalException extends \RuntimeException implements QuotalockException
     {
         public function getErrorCode(): string

@@ -14,8 +14,8 @@ HEAD = """# Commands of `quotalock`
 
 <!-- Written by `make commands` from the help of the program. -->
 
-[The guide to the command line](guide/cli.md) shows what to use when. Options that every
-command has are described here once.
+[The guide to the command line](guide/cli.md) explains the commands with examples and their output. Options that all
+commands have are listed only in this first part.
 """
 # What a command's help repeats of the program's.
 EVERYWHERE = ("--url", "--prefix", "--server-timeout", "--json", "--help", "--version")

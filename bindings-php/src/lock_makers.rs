@@ -38,7 +38,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::lock(self.handle(), name, || given.read())
             }
 
-            /// Makes a handle for several mutexes that are granted all or none.
+            /// Makes a handle for several mutexes.
             #[php(defaults(
                 ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100
@@ -84,7 +84,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::semaphore(self.handle(), name, permits, weight, || given.read())
             }
 
-            /// Makes a handle to read under a read-write lock.
+            /// Makes a handle for reading under a read-write lock.
             #[php(defaults(
                 ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100
@@ -106,7 +106,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::read_lock(self.handle(), name, || given.read())
             }
 
-            /// Makes a handle to write under a read-write lock.
+            /// Makes a handle for writing under a read-write lock.
             #[php(defaults(
                 ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100
@@ -132,7 +132,7 @@ macro_rules! with_lock_makers {
 }
 pub(crate) use with_lock_makers;
 
-/// Makes a handle for a mutex over several independent servers.
+/// Makes a handle for a quorum lock.
 #[php_function]
 #[php(name = "Quotalock\\quorum_lock", defaults(ttlMs = 30000, waitMs = 0, tokenAbove = 0, label = "\"\""))]
 pub fn quorum_lock(

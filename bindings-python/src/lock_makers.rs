@@ -41,7 +41,7 @@ impl Client {
         locks::lock(self, name, maker.read(given, named)?)
     }
 
-    /// Makes a handle for several mutexes that are granted all or none.
+    /// Makes a handle for several mutexes.
     #[pyo3(signature = (names, *given, **named),
            text_signature = "($self, names, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn lock_all(
@@ -67,7 +67,7 @@ impl Client {
         locks::semaphore(self, name, permits, maker.read(given, named)?)
     }
 
-    /// Makes a handle to read under a read-write lock.
+    /// Makes a handle for reading under a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn read_lock(
@@ -79,7 +79,7 @@ impl Client {
         locks::read_lock(self, name, maker.read(given, named)?)
     }
 
-    /// Makes a handle to write under a read-write lock.
+    /// Makes a handle for writing under a read-write lock.
     #[pyo3(signature = (name, *given, **named),
            text_signature = "($self, name, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn write_lock(
@@ -92,7 +92,7 @@ impl Client {
     }
 }
 
-/// Makes a handle for a mutex over several independent servers.
+/// Makes a handle for a quorum lock.
 #[pyfunction]
 #[pyo3(signature = (clients, name, *given, **named),
        text_signature = "(clients, name, ttl=30.0, wait=0.0, renew=True, max_hold=3600.0, token_above=0, label='')")]

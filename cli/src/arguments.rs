@@ -7,7 +7,7 @@ use crate::shared::SharedArguments;
 
 /// Inspect, monitor and repair rate limits, locks, stocks and caches in Redis.
 ///
-/// Exit codes: 0 fine, 1 findings, 2 wrong usage, 3 no server, 10 denied.
+/// Exit codes: 0 success, 1 a problem was found, 2 wrong usage, 3 no server is reachable, 10 denied.
 #[derive(Parser)]
 #[command(name = "quotalock", version, about, long_about)]
 pub struct CommandLine {

@@ -13,6 +13,14 @@ from surface_data import Method, Parameter, Surface, Type, camel
 from wording import Wording
 
 NOTES = {"python": "Python", "node": "Node", "php": "PHP"}
+NAVIGATION = (
+    "[All verbs](../reference.md), [types](types.md). Durations are in seconds in Python, and in milliseconds in PHP"
+    " and Node."
+)
+ACQUIRES = (
+    "Node: The call also acquires the lock, and the promise resolves when the lock is granted. With `acquire: false`,"
+    " it only makes the handle."
+)
 WRITTEN = "<!-- Written from api/surface.toml by `python3 tools/api`. -->"
 
 
@@ -85,28 +93,45 @@ class ReferencePages:
     def verb(self, method: Method, owner: Type | None) -> Iterator[str]:
         """The part of a page about one type's verb."""
         yield from ("", self.wording.text(method.data["doc"], owner, method))
+        if method.data.get("io") == "node":
+            yield from ("", ACQUIRES)
+        if text := method.data.get("php"):
+            yield from ("", f"PHP: {self.wording.text(text, owner, method)}")
         for note in self.notes(method.data, owner, method):
             yield from ("", note)
+        guide = method.data.get("guide") or (owner and owner.data.get("guide"))
+        if guide:
+            yield from ("", f"[Examples in the guide](../{guide})")
         yield from self.signatures(method)
         if lines := [line for each in method.parameters("reference") if (line := self.parameter(each, owner, method))]:
             yield from ("", *lines)
-        errors = {**method.data.get("raises", {}), **method.data.get("raises_python", {})}
-        if errors:
-            yield from ("", "Errors:", "")
-        for name, when in errors.items():
-            code = self.codes[name]
-            yield f"* [`{code}`](../reference.md#errors) {self.wording.text(when, owner, method)}"
+        if errors := list(self.errors(method, owner)):
+            yield from ("", "Errors:", "", *errors)
+
+    def errors(self, method: Method, owner: Type | None) -> Iterator[str]:
+        """A line about each error, with the languages that have it if others have not."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for each in method.data.get("raises", {}).items():
+            found[each] = []
+        for language, name in NOTES.items():
+            for each in method.data.get(f"raises_{language}", {}).items():
+                found.setdefault(each, []).append(name)
+        for (name, when), languages in found.items():
+            code = self.codes.get(name)
+            shown = f"[`{code}`](../reference.md#errors)" if code else "`" + name.lstrip("\\") + "Exception`"
+            place = f" ({' and '.join(languages)} only)" if languages else ""
+            yield f"* {shown}{place} {self.wording.text(when, owner, method)}"
 
     def types(self) -> Iterator[str]:
         """The page about types."""
         yield from ("# Types", "", WRITTEN, "", "[All verbs](../reference.md)", "")
-        yield "Durations are seconds in Python, and milliseconds in PHP and Node, whose names of them end in `Ms`."
+        yield "Durations are in seconds in Python, and in milliseconds in PHP and Node, where their names end in `Ms`."
         for name, kind in self.surface.types.items():
             yield from ("", f"## {name}", "", self.wording.text(kind.data["doc"], kind))
             for note in self.notes(kind.data, kind):
                 yield from ("", note)
             if kind.construct:
-                yield from ("", "It is made with:", "")
+                yield from ("", "Parameters of the constructor:", "")
                 given = kind.construct.parameters("reference")
                 yield from filter(None, (self.parameter(each, kind, kind.construct) for each in given))
             yield from ("", "| property | |", "|---|---|")
@@ -146,5 +171,5 @@ class ReferencePages:
         found = {"docs/reference.md": self.index(source), "docs/reference/types.md": "\n".join(self.types()) + "\n"}
         for verb, shown in parts.items():
             sections = "".join(f"\n## {title}\n{text}\n" if "." in title else f"{text}\n" for title, text in shown)
-            found[f"docs/reference/{page(verb)}"] = f"# {verb}\n\n{WRITTEN}\n\n[All verbs](../reference.md)\n{sections}"
+            found[f"docs/reference/{page(verb)}"] = f"# {verb}\n\n{WRITTEN}\n\n{NAVIGATION}\n{sections}"
         return {name: text.replace("\0", " ") for name, text in found.items()}

@@ -16,9 +16,9 @@ TIMES = ("duration", "time")
 KEYS = {
     "options": "doc extends parameters",
     "parameter": "type doc default php_default phpdoc range show_range none null in after first last secret note aio",
-    "method": "parameters returns io doc node php note in generic native aio"
+    "method": "parameters returns io doc node php note guide in generic native aio"
     " raises raises_python raises_node raises_php",
-    "type": "doc note handle value truth pickled construct raises properties methods node",
+    "type": "doc note guide handle value truth pickled construct raises properties methods node",
     "word": "doc are python node",
 }
 

@@ -65,7 +65,7 @@ class Wording:
     def _named(self, name: str, owner: Type | None, method: Method | None) -> str:
         name, equals, value = name.partition("=")
         if equals:
-            cased, value = self.shared[name].cased(self.language), WORDS[self.language].get(value, value)
+            cased, value = self.shared[name].cased(self.language), WORDS[self.language].get(value, value).strip("`")
             if self.language == "python":
                 return f"`{cased}={value}`"
             return f"`{cased}: " + value.replace('"', "'") + "`"
@@ -113,12 +113,12 @@ class Wording:
         """The text of a parameter, with its bounds after the first sentence; empty if it has neither."""
         bounds = parameter.bounds(self.language)
         data = {**parameter.data, "doc": parameter.data.get("doc", "").strip()}
-        text = self.doc(data, None, method) if data["doc"] else ""
+        text = self.doc(data, None, method).replace("\n", " ") if data["doc"] else ""
         if bounds:
             bounds = self.text(bounds, owner, method)
             first, stop, rest = text.partition(". ") if ". " in text else (text.removesuffix("."), "", "")
             text = f"{first} ({bounds}).{' ' + rest if stop else ''}" if text else f"{bounds}."
-        return text.replace("\n", " ")
+        return text
 
     def news(self, method: Method, owner: Type | None) -> tuple[dict[str, str], str]:
         """The texts of parameters that were not explained before, and where the others are."""

@@ -88,37 +88,41 @@ __version__: str
 
 @final
 class Client:
-    """A client of one Redis, or of this process' memory (`memory://`). Making one does no I/O: it connects at the first
-    call, and again in each forked process.
+    """A client of one Redis, or of a store in the memory of this process (`memory://`). Creating a client does no I/O:
+    the client connects at its first call, and again in each forked process.
 
-    Threads may share it, and forked processes may continue to use it.
+    Threads may share a client, and forked processes may continue to use it.
 
-    * `url`: `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`, `redis+cluster://`,
-      `redis+sentinel://` or `memory://`, which all clients of this process share, or `memory://name`, which is removed
-      when the last of its clients is closed (default: None, `QUOTALOCK_URL` of the environment, then
-      `redis://127.0.0.1:6379`).
-    * `prefix`: the first part of every Redis key; no braces (default: `ql`).
-    * `timeout`: the time that a call may take, connecting included (1 ms to 1 hour; default: 500 ms).
-    * `on_error`: the answer of a limiter when Redis cannot answer: an error (`raise`), yes (`open`), no (`closed`), or
-      what the same policy decides in this process' memory (`local`) (default: `raise`).
-    * `request_memory`: how long a call with a request id is remembered, and at least as long as the timeout (1 ms to 1
-      day; default: 60 s).
-    * `password`: a function that returns the password, if the URL has none. It is called when a connection first logs
-      in, and again when the server refuses the password. Calls wait for it, and if it raises, they fail with its error.
-      It is called in a thread that waits for Redis; with `quotalock.aio` it may be a coroutine function. The client
-      keeps it.
-    * `deny_cache_max`: after Redis has denied a call, this process denies the same call itself until it can be
-      admitted, for at most this time; 0 asks Redis every time (0 ms to 1 minute; default: 1 s).
+    * `url`: the URL of the server: `redis://[user:password@]host[:port][/database]`, `rediss://`, `unix://`,
+      `redis+cluster://`, `redis+sentinel://`, `memory://` or `memory://name` (default: None, the environment variable
+      `QUOTALOCK_URL`, otherwise `redis://127.0.0.1:6379`). `memory://` is a store in the memory of this process, which
+      all its clients share. `memory://name` is a separate store, which is removed when the last of its clients is
+      closed.
+    * `prefix`: the first part of every Redis key, without braces (default: `ql`).
+    * `timeout`: the longest time that a call may take, including the connection to Redis (1 ms to 1 hour; default: 500
+      ms).
+    * `on_error`: the answer of a limiter while Redis cannot answer: an error (`raise`), an allowed call (`open`), a
+      denied call (`closed`), or the decision of the same policy in the memory of this process (`local`) (default:
+      `raise`).
+    * `request_memory`: how long a call with a request id is remembered; never shorter than `timeout` (1 ms to 1 day;
+      default: 60 s).
+    * `password`: a function that returns the password, if the URL has none. Quotalock calls the function when a
+      connection first logs in, and again when the server refuses the password. Calls to Redis wait for the function. If
+      the function raises, they fail with its error. The function is called in a thread that waits for Redis. With
+      `quotalock.aio` it may be a coroutine function. The client keeps a reference to it.
+    * `deny_cache_max`: the longest time for which this process remembers a denial (0 ms to 1 minute; default: 1 s).
+      After Redis has denied a call, the process denies the same call without asking Redis, until the call could be
+      admitted. With 0, every call asks Redis.
     * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
-      with the key as it was given, right before the call ends. Not for calls that only look, fail or are aborted. An
-      error of the function does not affect the call. It is called on the thread of the call; its error goes to
-      `sys.unraisablehook`.
-    * `on_lost`: a function that is called when a lock of this client is found to be lost, once for each grant;
-      otherwise as `on_decision`. It is called on the thread that reads, extends or releases the lock; with
-      `quotalock.aio` by the loop, at once.
-    * `report`: whether this process reports to Redis once per second, in the background, what the client's limiters
-      decided, and which keys they denied most often, for `quotalock top` (default: False). Decisions that have no room
-      or cannot be sent are dropped and counted.
+      right before the call ends. It gets the decision and the key as it was given. It is not called for calls that only
+      read the state, fail or are aborted. An error in the function does not affect the call. The function is called on
+      the thread of the call. An error in it goes to `sys.unraisablehook`.
+    * `on_lost`: a function that is called when a lock of this client is found to be lost, once for each grant. It gets
+      the handle. An error in it is treated like one in `on_decision`. The function is called on the thread that reads,
+      extends or releases the lock. With `quotalock.aio` the loop calls it at once.
+    * `report`: whether this process sends a report to Redis once per second, in the background, for `quotalock top`
+      (default: False). The report has the number of decisions of each limiter, and the keys that were denied most
+      often. Decisions that do not fit or that are not sent are dropped, and their number is reported.
 
     Raises `InvalidArgument` for an invalid URL or option; no error shows a password.
     """
@@ -138,7 +142,7 @@ class Client:
     ) -> Self: ...
     @property
     def server(self) -> str:
-        """The host and port, socket path or `memory://` that this client talks to; never a password."""
+        """The host and port, socket path or `memory://` of the server, never with a password."""
 
     @property
     def prefix(self) -> str:
@@ -154,17 +158,17 @@ class Client:
     ) -> Limiter:
         """Makes a limiter.
 
-        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
-        * `policy`: the rules that it decides by, such as `10/minute;100/hour`.
-        * `scope`: the hash tag that all keys of the limiter share (1 to 1,024 bytes): they are in one slot of a
-          cluster, and `Client.consume_all` can charge them together with those of other limiters of that scope
-          (default: None, each key is its own).
-        * `enforce`: whether the policy is enforced (default: True). If not, every call is allowed, and
-          `Decision.would_deny` marks those that would have been denied, which are not charged. Use it to try a policy
-          on real traffic.
-        * `prefetch`: how many permits are taken from Redis at once at most, to be spent in this process without a call:
-          2 to the smallest capacity of the policy. Sliding windows and logs do not support it (default: None, each call
-          asks Redis).
+        * `name`: the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+          share their state.
+        * `policy`: the rules of the limiter, such as `10/minute;100/hour`.
+        * `scope`: the hash tag of all keys of the limiter, 1 to 1,024 bytes (default: None, each key is its own hash
+          tag). In a cluster, all keys with one scope are in the same slot, so `Client.consume_all` can charge keys of
+          several limiters with that scope.
+        * `enforce`: whether the policy is enforced (default: True). With False, every call is allowed. A call that the
+          policy would deny has `Decision.would_deny` set, and is not charged. Use this to try a policy on real traffic.
+        * `prefetch`: the largest number of permits that the limiter takes from Redis at once, from 2 to the smallest
+          capacity of the policy (default: None, each call asks Redis). Calls of this process then spend these permits
+          without asking Redis. `sliding-window` and `sliding-log` do not support this option.
 
         Raises `InvalidArgument` for an empty or too long name or scope, and an invalid `prefetch`; `InvalidPolicy` for
         an invalid policy.
@@ -175,11 +179,13 @@ class Client:
         charges: Iterable[tuple[Limiter, str | bytes | int] | tuple[Limiter, str | bytes | int, int]],
         request_id: str | bytes | None = None,
     ) -> CombinedDecision:
-        """Charges several keys, each by its own limiter and with its own cost, if all of them admit it, else none: one
-        atomic call. No key may occur twice for one limiter. In a cluster the limiters need a common `scope`.
+        """Charges several keys in one atomic call, each with its own limiter and cost. If one limiter denies, no key is
+        charged. A key may occur only once for each limiter. In a cluster, the limiters need a common `scope`.
 
-        * `charges`: at most 100, each with a limiter of this client, a key, and a cost if it is not 1 (1 to 2^52).
-        * `request_id`: charges once for this id, which is remembered under the first key.
+        * `charges`: at most 100 charges: for each a limiter of this client, a key, and a cost from 1 to 2^52, which you
+          can omit if it is 1.
+        * `request_id`: an id that makes the call safe to repeat, as in `Limiter.consume`. It belongs to this set of
+          keys, in any order: use another id for other keys.
 
         Raises `InvalidArgument` for an invalid charge; `CrossSlot` for limiters without a common scope in a cluster.
         """
@@ -197,22 +203,23 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself. Does not ask
-        Redis.
+        """Makes a handle for a mutex, which only one handle holds at a time. A grant is a lease: it ends by itself
+        after its `ttl`, unless it is renewed. This call does not ask Redis.
 
-        * `name`: 1 to 1,024 bytes of anything.
+        * `name`: the name: 1 to 1,024 bytes of any value.
         * `ttl`: how long a grant lasts if it is not renewed (10 ms to 7 days; default: 30 s).
-        * `wait`: how long an acquisition waits by default; 0 asks once (0 ms to 36,500 days; default: 0 ms).
+        * `wait`: how long an acquisition waits by default (0 ms to 36,500 days; default: 0 ms). With 0, it asks Redis
+          once and does not wait.
         * `fair`: whether waiters are served in order of arrival (default: False).
-        * `renew`: whether a grant is renewed at a third of its ttl by a thread of Quotalock, even while the caller is
-          busy (default: True). If not, the lock ends at its deadline, even if the handle is dropped.
-        * `max_hold`: how long it is renewed at most, so that a holder that hangs does not block the others forever
-          (default: 1 hour).
+        * `renew`: whether a thread of Quotalock renews the grant after each third of its ttl, even while the caller is
+          busy (default: True). With False, the lock ends at its deadline, and a dropped handle is not released earlier.
+        * `max_hold`: the longest time for which the lock is renewed, so that a holder that hangs does not block the
+          others forever (default: 1 hour).
         * `token_above`: every fencing token is larger than this (0 to 2^52; default: 0).
-        * `label`: the text that `Lock.inspect` shows of the holder next to its host and process: up to 128 bytes of
-          UTF-8, no control characters (default: empty).
-        * `replicas_ack`: how many replicas must have a grant before it counts; 0 asks none (0 to 2^32 - 1; default: 0).
-          On `memory://`, which has no replicas, only 0 is valid.
+        * `label`: a text about the holder that `Lock.inspect` shows next to its host and process: up to 128 bytes of
+          UTF-8, without control characters (default: empty).
+        * `replicas_ack`: how many replicas must confirm a grant before it counts (0 to 2^32 - 1; default: 0). With 0,
+          no replica is asked. On `memory://`, which has no replicas, only 0 is valid.
         * `ack_timeout`: how long an acquisition waits for the replicas (1 ms to 1 minute; default: 100 ms).
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
@@ -231,10 +238,11 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock.
-        In a cluster the names must be in one slot, else acquiring fails with `CrossSlot`.
+        """Makes a handle for several mutexes. One call acquires all of them or none, so callers cannot deadlock,
+        whatever the order of the names. In a cluster, the names must be in one slot; otherwise the acquisition fails
+        with `CrossSlot`.
 
-        * `names`: at most 100, none twice.
+        * `names`: at most 100 names, without duplicates.
 
         The other options are those of `lock`.
 
@@ -256,12 +264,14 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for `weight` of a semaphore's `permits`; at most 1,024 hold it at once. All users of a
-        semaphore must give the same `permits`.
+        """Makes a handle for `weight` of a semaphore's `permits`. At most 1,024 handles hold permits at once. All users
+        of a semaphore must give the same `permits`.
 
-        * `name`: 1 to 1,024 bytes of anything.
-        * `permits`: the same number wherever this semaphore is used (1 to 2^31 - 1).
-        * `weight`: how many permits to take, all or none; at most as many as there are (1 to 2^31 - 1; default: 1).
+        * `name`: the name: 1 to 1,024 bytes of any value.
+        * `permits`: the number of permits of the semaphore: the same number wherever this semaphore is used (1 to 2^31
+          - 1).
+        * `weight`: how many permits to acquire, all or none; at most all permits of the semaphore (1 to 2^31 - 1;
+          default: 1).
 
         The other options are those of `lock`.
 
@@ -281,10 +291,10 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
-        holds it or waits.
+        """Makes a handle for reading under a read-write lock. Up to 1,024 readers hold the lock at once. While a writer
+        holds it or waits for it, no new reader gets the lock.
 
-        * `name`: 1 to 1,024 bytes of anything.
+        * `name`: the name: 1 to 1,024 bytes of any value.
 
         The other options are those of `lock`.
 
@@ -304,9 +314,10 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle to write under a read-write lock: one writer holds it alone.
+        """Makes a handle for writing under a read-write lock. Only one writer holds the lock at a time, without
+        readers.
 
-        * `name`: 1 to 1,024 bytes of anything.
+        * `name`: the name: 1 to 1,024 bytes of any value.
 
         The other options are those of `lock`.
 
@@ -314,16 +325,16 @@ class Client:
         """
 
     def adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> Lock:
-        """Takes over a lock that `Lock.handover` gave away, in any process or language. The new handle has the ttl, the
-        label and the fencing token of the first. Only one process can adopt a lock. It is renewed for the rest of the
-        first holder's `max_hold`.
+        """Takes over a lock from the text that `Lock.handover` returned, in any process or language. The new handle has
+        the ttl, the label and the fencing token of the first handle. Only one process can adopt a lock. The lock is
+        renewed for the rest of the first holder's `max_hold`.
 
-        * `renew`: whether it is renewed in the background (default: True).
-        * `name`: the name that the lock must have: the text of another lock is refused, and that lock is not changed
-          (default: None, any lock).
+        * `renew`: whether the lock is renewed in the background (default: True).
+        * `name`: the name that the lock must have (default: None, any lock). The text of a lock with another name is
+          refused, and that lock is not changed.
 
-        Raises `Lost` if the lease has ended, was adopted before, or is on another server; `InvalidArgument` for a text
-        of another kind, a damaged one, or one of a client with another prefix.
+        Raises `Lost` if the lease has ended, or the lock was adopted before or is on another server; `InvalidArgument`
+        for a text that is damaged or is not from `Lock.handover`, and for a text from a client with another prefix.
         """
 
     def stock(
@@ -333,16 +344,17 @@ class Client:
         ledger_cap: int = 100_000,
         retention: float = 2_592_000.0,
     ) -> Stock:
-        """Makes a handle for the units of a sale. Does not ask Redis; `Stock.open` makes the sale itself.
+        """Makes a handle for the units of a sale. This call does not ask Redis; `Stock.open` opens the sale.
 
-        * `name`: 1 to 1,024 bytes of anything.
-        * `scope`: the hash tag that all keys of the stock share: stocks of one scope are in one slot of a cluster, and
-          `Client.take_all` can take from them together (default: None, each stock is its own). It is part of the keys,
-          so all handles of a sale must have the same scope.
-        * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). Fixed
-          when the sale is opened.
-        * `retention`: how long the sale and its ledger are kept, and at least for half of it, after its end, its last
-          hold and the last call that wrote (1 minute to 36,500 days; default: 30 days). Fixed when the sale is opened.
+        * `name`: the name: 1 to 1,024 bytes of any value.
+        * `scope`: the hash tag of all keys of the stock, 1 to 1,024 bytes (default: None, each stock is its own hash
+          tag). In a cluster, all stocks with one scope are in the same slot, so one `Client.take_all` can take from
+          several of them. The scope is a part of the keys, so all handles of a sale must have the same scope.
+        * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). The
+          value is fixed when the sale is opened.
+        * `retention`: how long the sale and its ledger are kept, but in any case half of this time (1 minute to 36,500
+          days; default: 30 days). The time begins at the latest of three moments: the end of the sale, the end of its
+          last hold, and the last call that wrote. The value is fixed when the sale is opened.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -354,56 +366,59 @@ class Client:
         hold: float = 600.0,
         request_id: str | bytes | None = None,
     ) -> TakenAll:
-        """Holds units of several stocks for one buyer, or of none: one atomic call. Each reservation is an ordinary one
-        of its stock. In a cluster the stocks need a common `scope`.
+        """Holds units of several stocks for one buyer in one atomic call: all the units, or none. Each stock has an
+        ordinary reservation, which can also be confirmed or cancelled alone. In a cluster, the stocks need a common
+        `scope`.
 
-        * `takes`: at most 100 stocks of this client, none twice, each with a quantity.
-        * `buyer`: 1 to 1,024 bytes.
-        * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
-          first by their Redis keys.
+        * `takes`: at most 100 stocks of this client, without duplicates, each with a quantity.
+        * `buyer`: the buyer: 1 to 1,024 bytes.
+        * `hold`: how long the units are held (1 ms to 30 days; default: 10 minutes).
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock;
+          for several stocks, to the first stock in the order of their Redis keys.
 
         Raises `InvalidArgument` for an invalid stock, quantity or buyer; `CrossSlot` for stocks without a common scope
         in a cluster.
         """
 
     def confirm_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended.
-        Otherwise as `Stock.confirm`.
+        """Sells the units of several reservations in one atomic call. If one of the reservations has ended or was
+        cancelled, nothing is sold, and the call returns False. Otherwise it works like `Stock.confirm`.
 
-        * `reservations`: at most 100, none twice, each a stock and an id.
+        * `reservations`: at most 100 pairs of a stock and a reservation id, without duplicates.
 
         Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
         """
 
     def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
-        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
-        ended. Returns True if none had ended or was confirmed.
+        """Returns the units of several reservations to their stocks in one atomic call, except those that have ended or
+        were confirmed. Returns True if there were no such exceptions.
 
-        * `reservations`: at most 100, none twice, each a stock and an id.
+        * `reservations`: at most 100 pairs of a stock and a reservation id, without duplicates.
 
         Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
         """
 
     def extend_all(self, reservations: Iterable[tuple[Stock, str]], hold: float = 600.0) -> bool:
-        """Lengthens several holds, or none (False) if one of them has ended: one atomic call. Otherwise as
-        `Stock.extend`.
+        """Extends several holds in one atomic call. If one of the holds has ended, or was confirmed or cancelled, none
+        is extended, and the call returns False. Otherwise it works like `Stock.extend`.
 
-        * `reservations`: at most 100, none twice, each a stock and an id.
-        * `hold`: 1 ms to 30 days; default: 10 minutes.
+        * `reservations`: at most 100 pairs of a stock and a reservation id, without duplicates.
+        * `hold`: how long the units are held, from now (1 ms to 30 days; default: 10 minutes).
 
         Raises `InvalidArgument` for an invalid reservation; `CrossSlot` for stocks without a common scope in a cluster.
         """
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> Once:
-        """Makes a `Once`: work that is done once for each id, across all processes.
+        """Makes a `Once` handle, for work that is done once for each id, across all processes.
 
-        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
+        * `name`: the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+          share their state.
         * `ttl`: how long a claim or a result is remembered (1 ms to 3,650 days; default: 1 day).
-        * `lease`: how long the others wait for a caller that dies (10 ms to 1 hour; default: 10 s). It is not renewed,
-          so make it longer than the function runs.
-        * `error_ttl`: how long the error of a run is remembered; with 0 the next caller runs the function at once (0 ms
-          to 1 hour; default: 0 ms).
+        * `lease`: how long one caller runs the function alone (10 ms to 1 hour; default: 10 s). If this caller dies,
+          the next caller runs the function when the lease ends. The lease is not renewed, so make it longer than the
+          function takes.
+        * `error_ttl`: how long the error of a run is remembered (0 ms to 1 hour; default: 0 ms). With 0, the next
+          caller runs the function at once.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -419,29 +434,31 @@ class Client:
         beta: float = 1.0,
         when_away: _WhenAway = "raise",
     ) -> Cache:
-        """Makes a cache: on a miss, one caller across all processes loads the value.
+        """Makes a cache. On a miss, only one caller across all processes loads the value.
 
-        * `name`: part of its Redis keys: all of one kind, name and prefix share their state.
+        * `name`: the name, which is a part of the Redis keys. Objects of the same kind with the same name and prefix
+          share their state.
         * `fresh`: how long a value is fresh (1 ms to 3,650 days; default: 60 s).
-        * `stale`: how long it is served after that while one caller loads a new one (0 ms to 3,650 days; default: 0
-          ms).
-        * `lease`: how long a loader keeps the others from loading (10 ms to 1 hour; default: 10 s). It is not renewed:
-          a loader that takes longer is joined by another, and the newer value wins.
-        * `negative`: how long the answer that there is no value is fresh; 0 does not store it (0 ms to 3,650 days;
-          default: None, as `fresh`).
-        * `error_ttl`: how long the error of a loader is remembered, and no other caller loads (0 ms to 1 hour; default:
-          1 s).
-        * `beta`: how early values are refreshed before they are stale: 0 (never) to 100 (default: 1.0).
-        * `when_away`: the behaviour of a `get` when Redis cannot answer: fail (`raise`), or `load` as if there were no
-          cache (default: `raise`). If Redis goes down during a load, `raise` fails even though the value was loaded,
-          and `load` returns the value.
+        * `stale`: how long a stale value is still served after `fresh`, while one caller loads a new value (0 ms to
+          3,650 days; default: 0 ms).
+        * `lease`: how long one caller loads alone (10 ms to 1 hour; default: 10 s). The lease is not renewed: if a load
+          takes longer, another caller loads too, and the value of the load that began last wins.
+        * `negative`: how long the result that there is no value is fresh (0 ms to 3,650 days; default: None, the value
+          of `fresh`). With 0, this result is not stored.
+        * `error_ttl`: how long the error of a loader is remembered (0 ms to 1 hour; default: 1 s). During this time no
+          other caller loads.
+        * `beta`: how early a value is refreshed before it is stale, from 0 (never) to 100 (default: 1.0). A larger
+          number refreshes earlier.
+        * `when_away`: the behaviour of a `get` while Redis cannot answer: with `raise` it fails, with `load` it runs
+          the loader as if there were no cache (default: `raise`). If Redis goes down during a load, `get` fails with
+          `raise`, although the value was loaded, and returns the value with `load`.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
 
     def close(self) -> None:
         """Releases the locks and permits of the client, within its `timeout`, and closes the connections. Later calls
-        fail with `Closed`, and handles that held a lock are `lost`. Closing twice does nothing.
+        fail with `Closed`, and handles that held a lock are `lost`. A second `close` does nothing.
         """
 
     def _adopt(self, text: str, renew: bool = True, name: str | bytes | None = None) -> tuple[Lock, bool]: ...
@@ -462,15 +479,15 @@ class Client:
 
 @final
 class Limiter:
-    """Decides for keys by one policy; made by `Client.limiter`.
+    """A limiter, which decides for each key by one policy. `Client.limiter` makes it.
 
-    A key is text, taken as UTF-8, or bytes: 1 to 1,024 of them. All calls can fail with `Unavailable`, `Timeout`,
-    `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, and with `InvalidArgument` before anything is sent; the
-    first two only if the client's `on_error` is `raise`, unless the method says otherwise.
+    A key is 1 to 1,024 bytes; text is encoded as UTF-8. All calls can fail with `Unavailable`, `Timeout`,
+    `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, and with `InvalidArgument` before anything is sent.
+    `Unavailable` and `Timeout` occur only if the client's `on_error` is `raise`, unless the method states otherwise.
 
-    Threads may share it. With a `request_id` (1 to 256 bytes, such as a UUID) a call is charged once: the same id for
-    the same key gets the first answer again while it is remembered (the client's `request_memory`), even when the first
-    reply was lost. A denied call charged nothing, so it is decided again.
+    Threads may share a limiter. A call with a `request_id` (1 to 256 bytes, such as a UUID) is charged only once, even
+    if the first reply was lost: while the id is remembered (for the client's `request_memory`), the same id for the
+    same key gets the first answer again. A denied call charged nothing, so it is decided again.
     """
 
     @property
@@ -491,83 +508,86 @@ class Limiter:
 
     @property
     def prefetch(self) -> int | None:
-        """How many permits it takes from Redis at once at most; None if each call asks."""
+        """The largest number of permits that the limiter takes from Redis at once; None if each call asks Redis."""
 
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
-        """Charges `cost` to every rule if all rules admit it, otherwise to none. A cost of 0 only looks; a cost above a
-        limit is always denied.
+        """Charges `cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the
+        state. A cost above a limit is always denied.
 
-        * `cost`: how much the call uses; 0 only looks (0 to 2^52; default: 1).
-        * `request_id`: charges once for this id.
+        * `cost`: the cost of the call (0 to 2^52; default: 1). A call with the cost 0 only reads the state.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is
+          remembered, a call with the same id and key returns the first answer and is not charged again. A denied call
+          is decided again.
         """
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much. If nothing is admitted, the
-        call is denied, with the answer for a cost of 1.
+        """Charges as much as the rules admit now, up to `most`. `Decision.cost` is the amount that was charged. If
+        nothing is admitted, the call is denied, and the decision is that for a cost of 1.
 
-        * `most`: 1 to 2^52.
+        * `most`: the largest amount to charge (1 to 2^52).
         """
 
     def reserve(
         self, key: str | bytes | int, estimate: int, ttl: float, unsettled: _Unsettled = "spent"
     ) -> Reservation:
-        """Charges `estimate` as `consume` does, and holds it until `Reservation.settle` replaces it by the actual
-        amount, or `ttl` has passed. Nothing is held if the call was denied, as `Reservation.decision` shows. If the
-        reply is lost, the estimate may be held until its end.
+        """Charges `estimate` in the same way as `consume`, and holds it until `Reservation.settle` replaces it by the
+        actual amount, or until `ttl` ends. If the call is denied, nothing is held; `Reservation.decision` has the
+        answer. If the reply is lost, the estimate may stay held until `ttl` ends.
 
-        * `estimate`: 1 to 2^52.
-        * `ttl`: how long the estimate is held at most (1 ms to 36,500 days).
-        * `unsettled`: how an estimate ends that is not settled by then: it counts as `spent`, or is `returned`
-          (default: `spent`).
+        * `estimate`: the estimated cost (1 to 2^52).
+        * `ttl`: the longest time for which the estimate is held (1 ms to 36,500 days).
+        * `unsettled`: the treatment of an estimate that is not settled within `ttl`: it stays charged (`spent`), or it
+          is given back (`returned`) (default: `spent`).
         """
 
     def reservation(self, key: str | bytes | int, id: str) -> Reservation:
-        """The reservation of this id, which `reserve` made here or in another process. Does not ask Redis whether it
-        exists.
+        """Returns a handle for the reservation with this id, which `reserve` made in this process or another one. This
+        call does not ask Redis whether the reservation exists.
 
-        Raises `InvalidArgument` for a bad key, or an id that is not 32 hexadecimal digits.
+        Raises `InvalidArgument` for an invalid key, or an id that is not 32 hexadecimal digits.
         """
 
     def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """Returns what `consume` would return, and never writes."""
+        """Returns the decision that `consume` would return, and never writes."""
 
     def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """As `consume`, but a denial is an error.
+        """Works like `consume`, but raises an error if the call is denied.
 
-        Raises `RateLimited` if the call is denied; it carries the decision.
+        Raises `RateLimited` if the call is denied; the error has the decision.
         """
 
     def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
-        """As `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again. If the call cannot be
-        admitted within `timeout`, it returns the denial at once.
+        """Works like `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again. If the call
+        cannot be admitted within `timeout`, it returns the denial at once.
 
-        * `timeout`: how long to wait at most (0 ms to 36,500 days).
+        * `timeout`: the longest time to wait (0 ms to 36,500 days).
         """
 
     def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` of what was consumed; no rule falls below zero. Returns what a `peek` right after it
-        would return.
+        """Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision
+        that a `peek` right after it would return.
 
-        * `amount`: 1 to 2^52.
-        * `request_id`: gives back once for this id.
+        * `amount`: the amount to give back (1 to 2^52).
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a call
+          with the same id and key gives nothing back again.
         """
 
     def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies all calls for `duration`; replaces an earlier block. Returns what a `peek` right after it would
-        return. If the block cannot be stored, this fails, whatever `on_error` is.
+        """Denies all calls of `key` for `duration`, and replaces an earlier block. Returns the decision that a `peek`
+        right after it would return. If Redis cannot store the block, the call fails, whatever `on_error` is.
 
-        * `duration`: 1 ms to 36,500 days.
+        * `duration`: how long calls are denied, from now (1 ms to 36,500 days).
 
         Raises `Unavailable` if Redis cannot store it.
         """
 
     def reset(self, key: str | bytes | int) -> bool:
-        """Removes everything about `key`, including a block and reservations; True if anything was stored. If Redis
-        cannot answer, this fails, whatever `on_error` is.
+        """Removes all state of `key`: counts, a block and reservations. Returns True if anything was stored. If Redis
+        cannot answer, the call fails, whatever `on_error` is.
         """
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+        """Returns the Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, or with a scope
         `<prefix>:limit:<name>:{<scope>}:{<key>}`.
         """
 
@@ -582,7 +602,7 @@ class Decision:
     are those of the binding rule: the denying rule with the longest `retry_after`, or if none denies, the rule with the
     least `remaining`.
 
-    As a bool, whether the call was admitted. Durations are seconds.
+    As a bool, a decision is true if the call was allowed. Durations are in seconds.
     """
 
     @property
@@ -591,11 +611,13 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        """Whether the call was admitted. A denied call is not charged."""
+        """Whether the call is allowed. A denied call is not charged."""
 
     @property
     def would_deny(self) -> bool:
-        """Whether the policy denies the call, which is allowed only because of `enforce=False`. It was not charged."""
+        """Whether the call is allowed only because of `enforce=False`: the policy would deny it, and it was not
+        charged.
+        """
 
     @property
     def limit(self) -> int:
@@ -603,17 +625,19 @@ class Decision:
 
     @property
     def remaining(self) -> int:
-        """How much could be consumed now; 0 while the key is blocked."""
+        """The amount that could be consumed now; 0 while the key is blocked."""
 
     @property
     def retry_after(self) -> float | None:
-        """After how many seconds the same call would be admitted if nothing else called: 0 when admitted, None when
-        never.
+        """The number of seconds until the same call would be admitted, if there are no other calls. 0 if the call was
+        admitted, None if it can never be admitted.
         """
 
     @property
     def reset_after(self) -> float:
-        """In how many seconds the binding rule is full again and a block has ended; `rules` has the other rules."""
+        """The number of seconds until the binding rule has its whole limit again, and a block has ended. `rules` has
+        the other rules.
+        """
 
     @property
     def cost(self) -> int:
@@ -621,32 +645,32 @@ class Decision:
 
     @property
     def source(self) -> _Source:
-        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
-        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by
+        Redis that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
         """
 
     @property
     def healed(self) -> bool:
-        """Whether a damaged or foreign value at the key was replaced."""
+        """Whether the call replaced a value at the key that was damaged, or that another program wrote."""
 
     @property
     def rules(self) -> tuple[RuleDecision, ...]:
         """The answer of each rule, in the order of the policy."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
-        least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+        """Returns the header fields for the response, in their order. If the call was denied, they include
+        `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the
+        longest period of the rules that can never admit it.
 
-        * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
-          draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
-          `draft-11`).
-        * `legacy`: whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are
-          added (default: False).
+        * `syntax`: the format of the quota fields (default: `draft-11`). `draft-11` returns `RateLimit-Policy` and
+          `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
+        * `legacy`: whether `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now)
+          of the binding rule are added (default: False).
         """
 
     def problem(self) -> _Problem:
-        """The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
-        or 503 if Redis could not be asked and `on_error="closed"` denied.
+        """Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`).
+        Its `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied the call.
 
         Raises `InvalidArgument` if the call was allowed.
         """
@@ -660,35 +684,35 @@ class Decision:
 
 @final
 class CombinedDecision:
-    """The answer of `Client.consume_all` about several keys, charged all or none.
+    """The answer of `Client.consume_all` about several keys. All keys are charged, or none.
 
-    As a bool, whether all were admitted.
+    As a bool, the answer is true if all charges were allowed.
     """
 
     @property
     def allowed(self) -> bool:
-        """Whether all were admitted. If not, none was charged."""
+        """Whether all charges are allowed. If not, no key was charged."""
 
     @property
     def would_deny(self) -> bool:
-        """Whether a limiter that is not enforced denies."""
+        """Whether a limiter with `enforce=False` would deny."""
 
     @property
     def binding(self) -> int:
-        """The index in `decisions` of the binding one: the one that denies with the longest `retry_after`, or if none
-        denies, the one with the least `Decision.remaining`.
+        """The index in `decisions` of the binding decision: the denial with the longest `retry_after`, or if there is
+        no denial, the decision with the least `Decision.remaining`.
         """
 
     @property
     def retry_after(self) -> float | None:
-        """After how many seconds the same call would be admitted if nothing else called: 0 when admitted, None when
-        never.
+        """The number of seconds until the same call would be admitted, if there are no other calls. 0 if the call was
+        admitted, None if it can never be admitted.
         """
 
     @property
     def source(self) -> _Source:
-        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits), `deny-cache` (this process, by
-        what Redis denied a moment ago), or, while Redis cannot answer, `local`, `open` or `closed`.
+        """The source of the answer: `redis`, `memory`, `lease` (prefetched permits) or `deny-cache` (a recent denial by
+        Redis that this process remembers). While Redis cannot answer: `local`, `open` or `closed`.
         """
 
     @property
@@ -696,19 +720,19 @@ class CombinedDecision:
         """The decision about each key, in the order given."""
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
-        """The header fields for the response, in their order. A denial has `Retry-After`: whole seconds, rounded up, at
-        least 1. If the call can never be admitted, it is the longest period of the rules that can never admit it.
+        """Returns the header fields for the response, in their order. If the call was denied, they include
+        `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the
+        longest period of the rules that can never admit it.
 
-        * `syntax`: how quotas are written: `draft-11` is `RateLimit-Policy` and `RateLimit` of
-          draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out (default:
-          `draft-11`).
-        * `legacy`: whether `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds from now) of the rule that binds are
-          added (default: False).
+        * `syntax`: the format of the quota fields (default: `draft-11`). `draft-11` returns `RateLimit-Policy` and
+          `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
+        * `legacy`: whether `X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` (in seconds from now)
+          of the binding rule are added (default: False).
         """
 
     def problem(self) -> _Problem:
-        """The body of the response to a denied request, by RFC 9457 (`application/problem+json`). Its `status` is 429,
-        or 503 if Redis could not be asked and `on_error="closed"` denied.
+        """Returns the body of the response to a denied request, in the format of RFC 9457 (`application/problem+json`).
+        Its `status` is 429, or 503 if Redis could not be asked and `on_error="closed"` denied the call.
 
         Raises `InvalidArgument` if the call was allowed.
         """
@@ -724,7 +748,8 @@ class CombinedDecision:
 class Reservation:
     """An amount held by `Limiter.reserve`. Any process that knows its limiter, key and id can settle it.
 
-    As a bool, whether it was admitted (True if made by `Limiter.reservation`, which does not ask Redis).
+    As a bool, a reservation is true if its estimate was admitted, or if `Limiter.reservation` made it, which does not
+    ask Redis.
     """
 
     @property
@@ -737,21 +762,23 @@ class Reservation:
 
     @property
     def decision(self) -> Decision | None:
-        """The answer of `Limiter.reserve`; None if this was made by `Limiter.reservation`."""
+        """The answer of `Limiter.reserve`; None if `Limiter.reservation` made this handle."""
 
     def settle(self, actual: int) -> bool:
-        """Replaces the estimate by the `actual` amount. An excess is given back to the rules that still count it; a
-        shortfall is charged, even above the limit. Returns False and changes nothing if the reservation had ended, or
-        was settled with another amount. You can repeat it after an error: with the same amount it returns True and
-        changes nothing, for ten seconds or until the reservation's `ttl` ends if that is sooner.
+        """Replaces the estimate by the `actual` amount. If the estimate was too high, the difference is given back to
+        the rules that still count it. If it was too low, the difference is charged, even above the limit. Returns False
+        and changes nothing if the reservation had ended, or was settled with another amount.
 
-        * `actual`: 0 to 2^52.
+        You can repeat the call after an error, for ten seconds or until the reservation's `ttl` ends if that is sooner:
+        with the same amount, it returns True and changes nothing.
+
+        * `actual`: the actual cost (0 to 2^52).
 
         Raises `Unavailable` if Redis cannot answer, whatever `on_error` is.
         """
 
     def cancel(self) -> bool:
-        """Gives the whole estimate back: `settle` with 0.
+        """Gives back the whole estimate, like `settle` with 0.
 
         Raises `Unavailable` if Redis cannot answer, whatever `on_error` is.
         """
@@ -761,13 +788,14 @@ class Reservation:
 
 @final
 class Lock:
-    """A handle for a lock; made by `Client.lock` and similar methods. One caller at a time can acquire it, and can
-    acquire it again after its release. It is not re-entrant.
+    """A handle for a lock. `Client.lock` and similar methods make it. Only one caller at a time can use a handle, and
+    it can be acquired again after its release. A handle is not re-entrant.
 
-    A lock is a lease: it ends by itself when it is not renewed. `state`, `held` and `remaining` are computed with the
+    A lock is a lease: it ends by itself if it is not renewed. `state`, `held` and `remaining` are computed with the
     clock of the process: the deadline is `ttl` after the request was sent, less 1 % and 2 ms. After the deadline the
-    lock is lost, even if Redis still has it. To be safe from a holder that was paused, let the resource refuse every
-    fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of its parent.
+    lock is lost, even if Redis still has it. To be safe from a holder that continues after a pause, let the resource
+    refuse every fencing `token` smaller than the largest that it has seen. A forked child does not hold the locks of
+    its parent.
 
     Calls that ask Redis can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and
     `Closed`, whatever `on_error` is.
@@ -775,13 +803,13 @@ class Lock:
         with client.lock("sku:42", ttl=30.0, wait=5.0) as lock:
             ...  # lock.token is for the resource, which refuses smaller ones
 
-    `with` acquires or raises `NotAcquired`, which names the holder. At its end it releases; if the lock was lost in the
-    meantime and the body raised nothing, it raises `Lost`. If the body raises, you get that exception, even if the
-    release fails.
+    `with` acquires the lock, or raises `NotAcquired`, which names the holder. At the end of the block, it releases the
+    lock. If the lock was lost in the meantime and the block raised nothing, `with` raises `Lost`. If the block raises,
+    you get that exception, even if the release fails.
 
-    Any thread may read, extend and release it. A handle that is dropped while it holds is released in the background if
-    `renew` is on; otherwise it ends with its ttl. When the process ends, it may be released, and ends with its ttl at
-    the latest.
+    Any thread may read, extend and release a handle. If a handle that holds the lock is dropped, the lock is released
+    in the background if `renew` is on; otherwise it ends with its ttl. When the process ends, the lock is released if
+    there is time, and ends with its ttl at the latest.
     """
 
     @property
@@ -790,18 +818,18 @@ class Lock:
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+        """The Redis keys, one for each name: `<prefix>:lock:{<name>}`, for a semaphore `<prefix>:sem:{<name>}`, for a
         read-write lock `<prefix>:rw:{<name>}`.
         """
 
     @property
     def ttl(self) -> float:
-        """How long a grant lasts unless it is renewed, in seconds."""
+        """How long a grant lasts if it is not renewed, in seconds."""
 
     @property
     def token(self) -> int | None:
-        """The fencing token of the grant, larger than that of every grant of the name before; None if it was never
-        acquired, or is released. It stays after a loss.
+        """The fencing token of the grant, larger than the token of every earlier grant of the name. None if the lock
+        was never acquired, or is released. The token stays readable after a loss.
         """
 
     @property
@@ -812,76 +840,82 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether it is held for certain now."""
+        """Whether the lock is held for certain now."""
 
     @property
     def remaining(self) -> float:
-        """For how many seconds it is held for certain unless it is renewed; 0 if it is not."""
+        """The number of seconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not
+        held.
+        """
 
     @property
     def lost(self) -> Loss:
-        """An event, like a `threading.Event`, that is set when the present grant is lost. It belongs to that grant, so
-        get it after each acquisition. If nothing is held, it is never set.
+        """An event, like a `threading.Event`, that is set when the current grant is lost. Each grant has its own event,
+        so read this property again after each acquisition. If the handle holds nothing, the event is never set.
         """
 
     def acquire(self, wait: float | None = None) -> bool:
-        """Acquires it: True if it is held now, False if it was not granted in time. Waiting does not poll. A wait that
-        ends without the lock leaves nothing behind. If a signal handler raises (Ctrl-C), the wait ends and nothing is
-        held.
+        """Acquires the lock. Returns True if the lock is held now, and False if it was not granted within `wait`.
+        Except for quorum locks, a waiting caller does not poll Redis. If the wait ends without a grant, the caller
+        holds nothing and leaves the queue. If a signal handler raises (Ctrl-C), the wait ends and nothing is held.
 
-        * `wait`: how long to wait at most; 0 asks once (0 ms to 36,500 days; default: None, as the handle was made).
+        * `wait`: the longest time to wait (0 ms to 36,500 days; default: None, the `wait` of the handle). With 0, the
+          call asks Redis once and does not wait.
 
-        Raises `InvalidArgument` if this handle holds the lock, or is being acquired; `CrossSlot` for names in several
-        slots of a cluster.
+        Raises `InvalidArgument` if this handle already holds the lock, or another call is acquiring it; `CrossSlot` for
+        names in several slots of a cluster.
         """
 
     def release(self) -> bool:
-        """Releases it: True if it was held until now, False if it was lost or is not held. If the release fails, the
-        lock ends with its ttl at the latest. Renewal stops at once. A failed release is sent again in the background
-        until Redis answers, or the lease has ended.
+        """Releases the lock. Returns True if the lock was held until now, and False if it was lost or is not held. If
+        the release fails, the lock ends with its ttl at the latest. Renewal stops at once. A failed release is sent
+        again in the background until Redis answers, or the lease has ended.
 
         Raises `Unavailable` if Redis cannot answer.
         """
 
     def extend(self, ttl: float | None = None) -> bool:
-        """Extends the lease to at least `ttl` from now: False if it was lost. It never shortens.
+        """Extends the lease to at least `ttl` from now, and never shortens it. Returns False if the lock was lost.
 
-        * `ttl`: 10 ms to 7 days; default: None, the lock's own.
+        * `ttl`: how long the lease lasts, from now (10 ms to 7 days; default: None, the ttl of the lock).
 
         Raises `Unavailable` if Redis cannot answer.
         """
 
     def handover(self) -> str:
-        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
-        handle: it is released, no longer renewed, and its `release` is False. Does not ask Redis.
+        """Returns a short text with which another process can take over the lock (`Client.adopt`). This handle then
+        counts as released: the lock is no longer renewed, and `release` returns False. This call does not ask Redis.
 
-        The lease is not renewed until the lock is adopted, so the text must arrive within what `remaining` shows.
-        Anyone who has the text can take the lease: treat it as a secret. It contains no password.
+        The lease is not renewed until the lock is adopted, so the lock must be adopted within the time that `remaining`
+        returned before this call. Anyone who has the text can take over the lock, so treat the text as a secret. It
+        contains no password.
 
-        Raises `Lost` unless the lock is held for certain now; `InvalidArgument` for a lock over several servers.
+        Raises `Lost` if the lock is not held for certain now; `InvalidArgument` for a quorum lock.
         """
 
     def assert_held(self) -> None:
-        """Fails unless it is held for certain now. Does not ask Redis.
+        """Fails if the lock is not held for certain now. This call does not ask Redis.
 
-        Raises `Lost` if it is not.
+        Raises `Lost` if the lock is not held for certain now.
         """
 
     def raise_floor(self, floor: int) -> None:
-        """Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave.
-        Does not ask Redis.
+        """Makes every later fencing token of this handle larger than `floor`. Use it if the resource has seen a larger
+        token than the lock returned. This call does not ask Redis.
 
-        * `floor`: 0 to 2^52.
+        * `floor`: the largest token that the resource has seen (0 to 2^52).
 
-        Raises `InvalidArgument` for a floor out of these bounds.
+        Raises `InvalidArgument` for a `floor` outside its bounds.
         """
 
     def inspect(self) -> Inspection:
-        """The holders of the lock (of several names, the first), and how many callers wait for it."""
+        """Returns the holders of the lock, and how many processes wait for it. With several names or servers, the
+        answer is about the first one.
+        """
 
     def force_release(self) -> int:
-        """Takes it away from all holders, and returns how many there were. For operators: the holders learn of it as a
-        loss when they next renew, extend or release.
+        """Takes the lock away from all holders, and returns how many holders there were. This is for operators: a
+        holder notices the loss when it next renews, extends or releases.
         """
 
     def _abandon(self) -> None:
@@ -897,12 +931,13 @@ class Lock:
 
 @final
 class Stock:
-    """The units of a sale; made by `Client.stock`. It does not oversell as long as Redis loses no data.
+    """A handle for the units of a sale. `Client.stock` makes it. The sale does not oversell as long as Redis loses no
+    data.
 
-    Units that are not confirmed before their hold ends return to stock at the next call that writes. At any time
-    `available + held + sold` is the number of all units. Calls are repeated after a lost reply within the client's
-    timeout: nothing is taken, sold or added twice. All of them can fail with `Unavailable`, `Timeout`, `NotPermitted`,
-    `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is.
+    Units that are not confirmed before their hold ends return to the stock at the next call that writes. At any time,
+    `available + held + sold` is the number of all units. If a reply is lost, the client repeats the call within its
+    timeout, and nothing is taken, sold or added twice. All calls can fail with `Unavailable`, `Timeout`,
+    `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is.
 
         sale = client.stock("sale:42")
         sale.open(5_000, per_buyer=2)
@@ -922,8 +957,8 @@ class Stock:
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
-        `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+        """The three Redis keys of the sale: `<prefix>:stock:{<name>}` (with a scope
+        `<prefix>:stock:{<scope>}:{<name>}`), and the same key with `:holds` and with `:ledger` at its end.
         """
 
     def open(
@@ -933,25 +968,27 @@ class Stock:
         ends: float | None = None,
         prizes: Iterable[str | bytes] | None = None,
     ) -> bool:
-        """Opens the sale: True if this call opened it, False if it is open with the same numbers and prizes; then
-        nothing changes.
+        """Opens the sale. Returns True if this call opened the sale. If the sale is already open with the same numbers
+        and prizes, returns False and changes nothing.
 
-        * `quantity`: 1 to 2^52.
-        * `per_buyer`: the most units that one buyer holds and has bought (1 to 2^52; default: None, no limit).
-        * `ends`: when takes end, in seconds since the epoch by the server's clock (default: None, never). Confirming
-          stays possible.
-        * `prizes`: a payload for each unit (a coupon code, a seat), of which each reservation gets its own in this
-          order: 1 to 1,024 bytes each, at most 10,000 at once, more by `Stock.restock`.
+        * `quantity`: the number of units (1 to 2^52).
+        * `per_buyer`: the largest number of units for one buyer, held and bought units together (1 to 2^52; default:
+          None, no limit).
+        * `ends`: the end of the sale, in seconds since the epoch by the server's clock (default: None, never). After
+          it, nothing can be taken, but holds can still be confirmed.
+        * `prizes`: a prize for each unit, such as a coupon code or a seat: 1 to 1,024 bytes each, at most 10,000 in one
+          call. `Stock.restock` adds more. Reservations get the prizes in this order.
 
-        Raises `InvalidArgument` if it is open with others, which are named.
+        Raises `InvalidArgument` if the sale is open with other numbers or prizes; the message names them.
         """
 
     def close(self) -> bool:
-        """Ends the sale now and for good: True if this call ended it, False if it had ended before. Takes are refused
-        as `ended`; units that are held can still be confirmed, cancelled and extended. The sale is kept for its
-        `retention` after the last of its holds has ended, or from now; until then its name cannot be used again.
+        """Ends the sale now and for good. Returns True if this call ended the sale, and False if it had ended before.
+        Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
+        extended. The sale is kept for its `retention`, which begins when its last hold ends, or now if there are no
+        holds. Until then its name cannot be used again.
 
-        Raises `InvalidArgument` if it was never opened.
+        Raises `InvalidArgument` if the sale was never opened.
         """
 
     def restock(
@@ -960,75 +997,80 @@ class Stock:
         """Adds units to a sale, even after its end, and returns the number of all units, including sold ones. A sale
         with prizes needs a prize for each new unit.
 
-        * `quantity`: 1 to 2^52.
-        * `prizes`: one for each unit, if the sale has prizes.
-        * `request_id`: adds once for this id (1 to 256 bytes) while it is remembered, at least a day.
+        * `quantity`: the number of units (1 to 2^52).
+        * `prizes`: a prize for each new unit, if the sale has prizes.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, for at
+          least a day, a call with the same id adds nothing again and returns the first answer.
 
-        Raises `InvalidArgument` if it was never opened, or for a wrong number of prizes.
+        Raises `InvalidArgument` if the sale was never opened, or for a wrong number of prizes.
         """
 
     def take(
         self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds units for a buyer; if it cannot, `Taken.outcome` has the reason. Units that are not confirmed in time
-        return to stock.
+        """Holds units for a buyer. If the take is refused, nothing is held, and `Taken.outcome` is the reason. Units
+        that are not confirmed in time return to the stock.
 
-        The same request id for the same buyer returns the first reservation again, even if it has ended, while it is
-        remembered: as long as the hold, or the client's `request_memory` if that is longer. A refused call is decided
-        again.
+        A call with the same request id and buyer returns the first reservation again, even if that reservation has
+        ended. The id is remembered as long as the hold, or for the client's `request_memory` if that is longer. A
+        refused call is decided again.
 
-        * `buyer`: 1 to 1,024 bytes.
-        * `quantity`: how many units, all or none; of units with prizes at most 1,000 (1 to 2^52; default: 1).
-        * `hold`: how long they are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: takes once for this id, which belongs to the buyer and the stock; of several stocks, to the
-          first by their Redis keys.
+        * `buyer`: the buyer: 1 to 1,024 bytes.
+        * `quantity`: how many units to take, all or none (1 to 2^52; default: 1). A call takes at most 1,000 units with
+          prizes.
+        * `hold`: how long the units are held (1 ms to 30 days; default: 10 minutes).
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock;
+          for several stocks, to the first stock in the order of their Redis keys.
 
         Raises `InvalidArgument` for an invalid buyer or number.
         """
 
     def confirm(self, id: str) -> bool:
-        """Sells the units of a reservation. Returns True, even if it was confirmed before (which is remembered for at
-        least a day); False if the hold had ended or was cancelled, and then sells nothing. It works after the end of
-        the sale too.
+        """Sells the units of a reservation. Returns True if the units are sold, even if an earlier call confirmed the
+        reservation (this is remembered for at least a day). If the hold had ended or was cancelled, returns False and
+        sells nothing. A hold can be confirmed even after the end of the sale.
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def cancel(self, id: str) -> bool:
-        """Gives the units of a reservation back to the stock. Returns True, even if it was cancelled before, as long as
-        that is remembered; False if the hold had ended or was confirmed.
+        """Returns the units of a reservation to the stock. The result is True, even if an earlier call cancelled the
+        reservation, as long as that is remembered. The result is False if the hold had ended or was confirmed.
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def extend(self, id: str, hold: float = 600.0) -> bool:
-        """Makes a hold last for at least `hold` from now, and never shortens it; False if it had ended, or was
-        confirmed or cancelled.
+        """Extends a hold to at least `hold` from now, and never shortens it. Returns False if the hold had ended, or
+        was confirmed or cancelled.
 
-        * `hold`: 1 ms to 30 days; default: 10 minutes.
+        * `hold`: how long the units are held, from now (1 ms to 30 days; default: 10 minutes).
 
         Raises `InvalidArgument` for an id of another stock.
         """
 
     def status(self) -> StockStatus:
-        """The numbers of the sale."""
+        """Returns the numbers of the sale. The call also writes: it first puts the units of up to 256 expired holds
+        back into the stock.
+        """
 
     def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
-        """Lists open holds in the order in which they end. It leaves out none, but a hold that is extended meanwhile
-        may be listed twice.
+        """Lists open holds in the order in which they end. No open hold is left out, but a hold that is extended in the
+        meantime may appear twice.
 
-        * `cursor`: the `StockPage.next` of the page before (default: None, the first page).
-        * `count`: how many at most (1 to 1,000; default: 100).
+        * `cursor`: the `StockPage.next` of the previous page (default: None, the first page).
+        * `count`: the largest number of reservations to return (1 to 1,000; default: 100).
 
         Raises `InvalidArgument` for an invalid cursor or count.
         """
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
-        """Reads entries of the ledger, in order. If you store the last id together with your own changes, you read
-        every entry at least once, as long as the ledger keeps them.
+        """Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as
+        your own changes, you read every entry at least once, as long as the ledger keeps it.
 
-        * `after`: the `LedgerEntry.id` of the entry before (default: None, from the first that is kept).
-        * `count`: how many at most (1 to 1,000; default: 100).
+        * `after`: the `LedgerEntry.id` of the last entry that you have read (default: None, the call begins with the
+          oldest entry that is kept). The call returns the entries after it.
+        * `count`: the largest number of entries to return (1 to 1,000; default: 100).
 
         Raises `InvalidArgument` for an invalid id or count.
         """
@@ -1037,7 +1079,7 @@ class Stock:
 class Taken:
     """The answer of `Stock.take`.
 
-    As a bool, whether the units are held.
+    As a bool, the answer is true if the units are held.
     """
 
     @property
@@ -1050,7 +1092,7 @@ class Taken:
 
     @property
     def available(self) -> int:
-        """How many units are available after it."""
+        """How many units are available after the take."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1058,18 +1100,18 @@ class Taken:
 
 @final
 class TakenAll:
-    """The answer of `Client.take_all`. If not all the units are held, none is.
+    """The answer of `Client.take_all`. Either all the units are held, or none.
 
-    As a bool, whether all the units are held.
+    As a bool, the answer is true if all the units are held.
     """
 
     @property
     def outcome(self) -> _TakeOutcome:
-        """The outcome; if the take was refused, that of the first stock that refuses."""
+        """The outcome. If the take was refused, it is the outcome of the first stock that refused."""
 
     @property
     def refused(self) -> int | None:
-        """The index of the stock that refuses, from 0; None if none does."""
+        """The index of the first stock that refused, from 0; None if no stock refused."""
 
     @property
     def reservations(self) -> tuple[StockReservation, ...]:
@@ -1077,7 +1119,7 @@ class TakenAll:
 
     @property
     def available(self) -> tuple[int, ...]:
-        """How many units of each stock are available after it, in the order given."""
+        """How many units of each stock are available after the take, in the order given."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1089,7 +1131,9 @@ class StockReservation:
 
     @property
     def id(self) -> str:
-        """The id, with which any process can confirm, cancel or extend it. It is printable and cannot be guessed."""
+        """The id, with which any process can confirm, cancel or extend the reservation. The id is printable and cannot
+        be guessed.
+        """
 
     @property
     def quantity(self) -> int:
@@ -1127,56 +1171,62 @@ class StockPage:
 
 @final
 class StockStatus:
-    """The numbers of a sale: the answer of `Stock.status`. `available + held + sold` are `quantity`; all 0 if it is not
-    open.
+    """The numbers of a sale: the answer of `Stock.status`. `available + held + sold` is `quantity`. All numbers are 0
+    if the phase is `not_open`.
     """
 
     @property
     def phase(self) -> str:
-        """The phase: `not_open`, `open` or `ended`, when holds can still be confirmed."""
+        """The phase: `not_open`, `open` or `ended`. In the phase `ended`, holds can still be confirmed."""
 
     @property
     def quantity(self) -> int:
-        """All units there are."""
+        """The number of all units."""
 
     @property
     def available(self) -> int:
-        """Those that can be taken."""
+        """Units that can be taken."""
 
     @property
     def held(self) -> int:
-        """Those of reservations that are neither confirmed nor cancelled nor returned."""
+        """Units of reservations that are not confirmed, cancelled or returned."""
 
     @property
     def sold(self) -> int:
-        """Those of confirmed reservations."""
+        """Units of confirmed reservations."""
 
     @property
     def buyers(self) -> int:
-        """How many buyers hold or have bought."""
+        """How many buyers hold or have bought units."""
 
     @property
     def per_buyer(self) -> int | None:
-        """The most units of one buyer; None: no limit."""
+        """The largest number of units for one buyer; None if there is no limit."""
 
     @property
     def ends(self) -> float | None:
-        """When takes end, in seconds since the epoch by the server's clock, or when it was closed; None: never."""
+        """The end of the sale, or the time at which it was closed, in seconds since the epoch by the server's clock;
+        None if the sale has no end.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class LedgerEntry:
-    """One change of a sale, with the numbers after it, so that a program that replays the ledger can check itself."""
+    """One change of a sale, with the numbers after the change. A program that replays the ledger can compare its own
+    numbers with them.
+    """
 
     @property
     def id(self) -> str:
-        """The id to continue reading after."""
+        """The id of the entry. Give the last one as `after` to read the next entries."""
 
     @property
     def number(self) -> int:
-        """Its number in the sale, from 1 without a gap: one that is missing is no longer kept."""
+        """The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer
+        kept.
+        """
 
     @property
     def kind(self) -> str:
@@ -1194,37 +1244,37 @@ class LedgerEntry:
 
     @property
     def quantity(self) -> int:
-        """How many units; 0 for a closing."""
+        """How many units the change is about; 0 for a closing."""
 
     @property
     def time(self) -> float:
-        """When, in seconds since the epoch by the server's clock."""
+        """The time of the change, in seconds since the epoch by the server's clock."""
 
     @property
     def available(self) -> int:
-        """Units available after it."""
+        """Units available after the change."""
 
     @property
     def held(self) -> int:
-        """Units held after it."""
+        """Units held after the change."""
 
     @property
     def sold(self) -> int:
-        """Units sold after it."""
+        """Units sold after the change."""
 
     @property
     def prizes(self) -> tuple[bytes, ...]:
-        """The prizes of what was held or confirmed; empty if the sale has none."""
+        """The prizes of the units that were held or confirmed; empty if the sale has none."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Once:
-    """Work that is done once for each id; made by `Client.once`. An id is 1 to 1,024 bytes.
+    """A handle for work that is done once for each id. `Client.once` makes it. An id is 1 to 1,024 bytes.
 
     All calls can fail with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever
-    `on_error` is, since the work might be done twice.
+    `on_error` is, because the work might otherwise be done twice.
 
         orders = client.once("orders")
         receipt = orders.run("order:42", lambda: charge(order))
@@ -1235,47 +1285,47 @@ class Once:
         """The name given."""
 
     def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
-        first. If the reply of a claim is lost, it is asked for again, and stays the caller's. While a `run` of the id
-        runs, no claim is the first.
+        """Claims an id. `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
+        first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a `run`
+        of the id is in progress, no claim is the first.
 
-        * `id`: 1 to 1,024 bytes.
+        * `id`: the id of the work: 1 to 1,024 bytes.
         * `value`: the value that later callers get: any bytes, at most 64 MiB.
 
         Raises `InvalidArgument` for an invalid id or value.
         """
 
     def release(self, id: str | bytes) -> bool:
-        """Removes an id, even if another caller claimed it, so the next caller is the first: True if it was stored. A
-        function that runs for it continues, but its result is not stored.
+        """Removes an id, even if another caller claimed it. The next caller is then the first. Returns True if the id
+        was stored. A function that runs for the id continues, but its result is not stored.
 
-        * `id`: 1 to 1,024 bytes.
+        * `id`: the id of the work: 1 to 1,024 bytes.
         """
 
     def run(
         self, id: str | bytes, function: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """Returns the result of the first run for this id. If there is none, this call runs `function`, and the other
-        callers wait for its result.
+        """Returns the result of the first run for this id. If there is no result and no run in progress, this call runs
+        `function`, and the other callers wait for the result.
 
-        If the function fails, its caller gets the error. The next caller runs it again, unless `error_ttl` remembers
-        the error. If its process dies, the next caller runs it when the lease has ended, so it must be safe to run
-        twice.
+        If the function fails, the caller that ran it gets the error. The next caller runs the function again, unless
+        the error is still remembered (`error_ttl`). If the process that runs the function dies, the next caller runs it
+        when the lease has ended, so the function must be safe to run twice.
 
-        * `id`: 1 to 1,024 bytes.
-        * `function`: returns any bytes, at most 64 MiB, text as UTF-8, or None.
-        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
-          lease).
+        * `id`: the id of the work: 1 to 1,024 bytes.
+        * `function`: a function that returns the result: up to 64 MiB of bytes, text (stored as UTF-8), or None.
+        * `wait`: the longest time to wait for another caller's result (0 ms to 36,500 days; default: None, the lease
+          plus 5,000 ms, so that callers wait longer than the lease of a caller that died). After it, the call fails
+          with `Timeout`.
 
         Raises `Timeout` if the result did not come in time; `LoadFailed` if the function failed a moment ago and the
         error is remembered.
         """
 
     def redis_key(self, id: str | bytes) -> bytes:
-        """The Redis key of an id: `<prefix>:once:<name>:{<id>}`.
+        """Returns the Redis key of an id: `<prefix>:once:<name>:{<id>}`.
 
-        * `id`: 1 to 1,024 bytes.
+        * `id`: the id of the work: 1 to 1,024 bytes.
         """
 
     def _begin(self, id: str | bytes, wait: float | None) -> Loading:
@@ -1285,7 +1335,7 @@ class Once:
 class Claimed:
     """The answer of `Once.claim`.
 
-    As a bool, whether this caller is the first.
+    As a bool, the answer is true if this caller is the first.
     """
 
     @property
@@ -1294,7 +1344,7 @@ class Claimed:
 
     @property
     def value(self) -> bytes | None:
-        """The value of the first caller; None if there is none, or no result yet."""
+        """The value of the first caller; None if that caller gave none, or its function has no result yet."""
 
     @property
     def running(self) -> bool:
@@ -1302,11 +1352,11 @@ class Claimed:
 
     @property
     def remaining(self) -> float:
-        """How many seconds are left until the claim ends, or the lease of the running function."""
+        """The number of seconds until the claim ends, or until the lease of the running function ends."""
 
     @property
     def age(self) -> float:
-        """How many seconds ago it was claimed."""
+        """How many seconds ago the id was claimed."""
 
     def __bool__(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -1314,13 +1364,13 @@ class Claimed:
 
 @final
 class Cache:
-    """A cache without stampedes; made by `Client.cache`. On a miss, one caller across all processes loads the value.
-    When a value is stale, and sometimes a little earlier, one caller loads a new one, and the others are served the old
-    one.
+    """A cache without stampedes (many callers that load the same value at once). `Client.cache` makes it. On a miss,
+    only one caller across all processes loads the value. When a value is stale, and sometimes a little earlier, one
+    caller loads a new value, and the others get the old one.
 
-    Keys are 1 to 1,024 bytes, values up to 64 MiB, or None: it is known that there is no value. All calls can fail with
-    `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is; with
-    `when_away="load"` a `get` loads instead of the first two.
+    A key is 1 to 1,024 bytes. A value is up to 64 MiB, or None, which means that there is no value. All calls can fail
+    with `Unavailable`, `Timeout`, `NotPermitted`, `WrongType`, `NewerVersion` and `Closed`, whatever `on_error` is.
+    With `when_away="load"`, a `get` runs its loader while Redis is down, instead of failing.
 
         pages = client.cache("pages", fresh=60.0, stale=600.0)
         page = pages.get("home", lambda: render("home"))
@@ -1333,14 +1383,15 @@ class Cache:
     def get(
         self, key: str | bytes | int, load: Callable[[], str | bytes | None], wait: float | None = None
     ) -> bytes | None:
-        """Returns the value of `key`, fresh or stale, or runs `load` if this caller is to load it. On a miss, while
-        another caller loads, it waits for the value. If `load` fails, its caller gets the error; for `error_ttl` other
-        callers get the stale value or `LoadFailed`. A `load` must not get its own key, since it would wait for itself.
+        """Returns the value of `key`, fresh or stale. If it is this caller's turn to load, the call runs `load`, stores
+        the value and returns it. On a miss while another caller loads, the call waits for that value. If `load` fails,
+        the caller that ran it gets the error, and for `error_ttl` the other callers get the stale value or
+        `LoadFailed`. `load` must not get the same key from the cache, because it would wait for itself.
 
-        * `key`: at most 1,024 bytes.
-        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
-          lease).
+        * `key`: the key: 1 to 1,024 bytes.
+        * `wait`: the longest time to wait for another caller's result (0 ms to 36,500 days; default: None, the lease
+          plus 5,000 ms, so that callers wait longer than the lease of a caller that died). After it, the call fails
+          with `Timeout`.
 
         Raises `Timeout` if the value did not come in time; `LoadFailed` if a loader failed a short time ago.
         """
@@ -1351,51 +1402,52 @@ class Cache:
         load: Callable[[list[Any]], Mapping[Any, str | bytes | None]],
         wait: float | None = None,
     ) -> dict[str | bytes, bytes | None]:
-        """Returns the values of several keys, in their order, with one call to Redis. `load` gets the missing keys that
-        no other caller loads. A key that it leaves out has no value; a key that it adds is ignored. Then this waits for
-        keys that other callers load, and loads them one by one if the others fail. In a cluster the keys may be in any
-        slots; the call then takes a round trip for each slot.
+        """Returns the values of several keys, in their order, with one call to Redis for up to 250 keys and 1 MiB.
+        `load` gets the missing keys that no other caller loads. A key that `load` leaves out has no value; a key that
+        it adds is ignored. Then the call waits for the keys that other callers load, and if such a load fails, it loads
+        those keys one by one. In a cluster, the keys may be in any slots, and each slot takes a round trip.
 
-        * `keys`: at most 1,000, none twice.
-        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
-          lease).
+        * `keys`: at most 1,000 keys, without duplicates.
+        * `wait`: the longest time to wait for another caller's result (0 ms to 36,500 days; default: None, the lease
+          plus 5,000 ms, so that callers wait longer than the lease of a caller that died). After it, the call fails
+          with `Timeout`.
 
         Raises `Timeout` if a value did not come in time; `LoadFailed` if the last load of a key failed a short time
-        ago; what this call loaded is stored before.
+        ago; the values that this call loaded are stored before.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
-        """As `get`, with a value that is stored as JSON. Every caller, including the one that loads, gets the value as
-        read back from JSON; None means no value.
+        """Works like `get`, with a value that is stored as JSON. Every caller, including the one that loads, gets the
+        decoded JSON. None means that there is no value.
 
-        * `wait`: how long to wait at most for another caller's result, before the call fails with `Timeout` (0 ms to
-          36,500 days; default: None, 5,000 ms more than the lease, so that a waiter waits longer than a dead caller's
-          lease).
+        * `wait`: the longest time to wait for another caller's result (0 ms to 36,500 days; default: None, the lease
+          plus 5,000 ms, so that callers wait longer than the lease of a caller that died). After it, the call fails
+          with `Timeout`.
 
-        Raises `InvalidArgument` for what another language cannot read: more than 512 lists and objects within each
-        other, or half of a surrogate pair; `Timeout` if the value did not come in time; `LoadFailed` if a loader failed
-        a short time ago.
+        Raises `InvalidArgument` for a value that another language cannot read: more than 512 nested lists and objects,
+        or half of a surrogate pair; `Timeout` if the value did not come in time; `LoadFailed` if a loader failed a
+        short time ago.
         """
 
     def peek(self, key: str | bytes | int) -> Seen | None:
         """Returns the value of a key, fresh or stale, without loading or waiting; None if there is no value."""
 
     def put(self, key: str | bytes | int, value: str | bytes | None) -> bool:
-        """Stores a value that you already have. It counts as newer than whatever is being loaded.
+        """Stores a value that you already have. It counts as newer than the value of any load that is running.
 
-        * `value`: none means that there is no value; if `negative` is 0, that only forgets the key.
+        * `value`: the value, up to 64 MiB. None means that there is no value; if `negative` is 0, this is not stored,
+          and the call only removes the old value.
 
         Raises `InvalidArgument` for an invalid value.
         """
 
     def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: a value that was loaded, or is being loaded now, is no longer served; True if there was a
+        """Removes the value of a key. A value that is being loaded now is not stored. Returns True if there was a
         value.
         """
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key of a key: `<prefix>:cache:<name>:{<key>}`."""
+        """Returns the Redis key of `key`: `<prefix>:cache:<name>:{<key>}`."""
 
     def _get(self, key: str | bytes | int, wait: float | None) -> Loading:
         """A load of the value, for a loop."""
@@ -1409,30 +1461,30 @@ class Seen:
 
     @property
     def value(self) -> bytes | None:
-        """The value; None if it is known that there is none."""
+        """The value; None if the cache has stored that there is no value."""
 
     @property
     def stale(self) -> bool:
-        """Whether it is not fresh any more."""
+        """Whether the value is no longer fresh."""
 
     @property
     def age(self) -> float:
-        """How old it is in seconds."""
+        """How old the value is, in seconds."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Inspection:
-    """The holders of a lock and how many callers wait for it: the answer of `Lock.inspect`."""
+    """The holders of a lock, and how many processes wait for it: the answer of `Lock.inspect`."""
 
     @property
     def token(self) -> int:
-        """The last fencing token given; 0 if none is remembered."""
+        """The fencing token of the last grant; 0 if none is remembered."""
 
     @property
     def waiters(self) -> int:
-        """How many wait, as the server knows it: one of each process."""
+        """How many processes wait. The server counts one waiter for each process."""
 
     @property
     def holders(self) -> tuple[Holder, ...]:
@@ -1440,7 +1492,7 @@ class Inspection:
 
     @property
     def healed(self) -> bool:
-        """Whether the key holds a value that is not a lock of Quotalock's: it counts as none."""
+        """Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1451,31 +1503,31 @@ class Holder:
 
     @property
     def host(self) -> str:
-        """The host it runs on; empty if it is not known."""
+        """The host that the holder runs on; empty if it is not known."""
 
     @property
     def pid(self) -> int:
-        """Its process there; 0 if it is not known."""
+        """The process id on that host; 0 if it is not known."""
 
     @property
     def label(self) -> str:
-        """The label that it gave."""
+        """The label that the holder gave."""
 
     @property
     def token(self) -> int:
-        """Its fencing token."""
+        """The holder's fencing token."""
 
     @property
     def permits(self) -> int:
-        """How many permits it has."""
+        """How many permits the holder has."""
 
     @property
     def since(self) -> float:
-        """When it was granted, in seconds since the epoch by the server's clock."""
+        """When the lock was granted, in seconds since the epoch by the server's clock."""
 
     @property
     def until(self) -> float:
-        """When it ends unless it is renewed, by the same clock."""
+        """When the lease ends if it is not renewed, by the same clock."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1484,28 +1536,30 @@ class Holder:
 class RuleDecision:
     """The answer of one rule of a policy.
 
-    As a bool, whether this rule admits by itself. Durations are seconds.
+    As a bool, it is true if this rule alone admits the call. Durations are in seconds.
     """
 
     @property
     def allowed(self) -> bool:
-        """Whether this rule admits by itself."""
+        """Whether this rule alone admits the call."""
 
     @property
     def limit(self) -> int:
-        """The most that this rule admits at once: its capacity."""
+        """The largest amount that this rule admits at once: its capacity."""
 
     @property
     def remaining(self) -> int:
-        """How much this rule would let be consumed now."""
+        """The amount that this rule would admit now."""
 
     @property
     def retry_after(self) -> float | None:
-        """After how many seconds this rule would admit the same call: 0 now, None never."""
+        """The number of seconds until this rule would admit the same call: 0 if it admits the call now, None if
+        never.
+        """
 
     @property
     def reset_after(self) -> float:
-        """In how many seconds this rule is full again."""
+        """The number of seconds until this rule has its whole limit again."""
 
     @property
     def algorithm(self) -> _Algorithm:
@@ -1521,7 +1575,9 @@ class RuleDecision:
 
     @property
     def capacity(self) -> int:
-        """The most that this rule admits at once: the quota, except for a token bucket with another capacity."""
+        """The largest amount that this rule admits at once: the quota, except for a token bucket with another
+        capacity.
+        """
 
     @staticmethod
     def _unpickle(pickled: tuple[Any, ...]) -> RuleDecision: ...
@@ -1534,14 +1590,15 @@ class RuleDecision:
 class Rule:
     """One rule of a policy: at most `limit` per `period`.
 
-    * `limit`: the amount per period; of a `sliding-log` at most 2^39, and of a token bucket less if it takes decades to
-      fill (1 to 2^52).
+    * `limit`: the amount per period (1 to 2^52). With `sliding-log`, it is at most 2^39. A token bucket that would take
+      decades to fill is invalid.
     * `period`: the period, in whole milliseconds (1 ms to 36,500 days).
     * `algorithm`: how the rule counts: `fixed-window`, `calendar-window`, `sliding-window`, `token-bucket` or
       `sliding-log` (default: `fixed-window`).
-    * `capacity`: for a token bucket only: the most that may be consumed at once (1 to 2^52; default: None, the limit).
+    * `capacity`: the largest amount that may be consumed at once (1 to 2^52; default: None, the limit). Only a token
+      bucket has this parameter.
 
-    Raises `InvalidArgument` for an argument that is not a number; `InvalidPolicy` for a number out of these bounds.
+    Raises `InvalidArgument` for an argument that is not a number; `InvalidPolicy` for a number outside its bounds.
     """
 
     def __new__(
@@ -1561,7 +1618,7 @@ class Rule:
 
     @property
     def capacity(self) -> int:
-        """The most that may be consumed at once: the limit, unless another capacity was given."""
+        """The largest amount that may be consumed at once (default: the limit)."""
 
     def __hash__(self) -> int: ...
     def __getnewargs__(self) -> tuple[int, float, str, int | None]: ...
@@ -1578,51 +1635,57 @@ def quorum_lock(
     token_above: int = 0,
     label: str = "",
 ) -> Lock:
-    """Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
-    it survives the loss of the others. Does not ask Redis. The handle works for as long as all the clients are open.
+    """Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if most of the
+    servers granted it within its ttl, so it survives the loss of the other servers. This call does not ask Redis. The
+    handle works as long as all its clients are open.
 
-    Each server has a twentieth of the `ttl` to answer. Waiters ask again every 10 to 50 ms. A server that was started
-    less than a ttl ago and keeps no append-only file has no vote.
+    Each server has a twentieth of the `ttl` to answer. Callers that wait ask again every 10 to 50 ms. A server that
+    started less than a ttl ago and has no append-only file has no vote.
 
-    * `clients`: 3 to 15, better an odd number, each with its own server.
-    * `name`: 1 to 1,024 bytes of anything.
+    * `clients`: 3 to 15 clients, each with its own server. An odd number is better.
+    * `name`: the name: 1 to 1,024 bytes of any value.
 
     The other options are those of `Client.lock`.
 
-    Raises `InvalidArgument` as `Client.lock`, for too few or too many clients, and for one that is given twice.
+    Raises `InvalidArgument` in the same cases as `Client.lock`, for too few or too many clients, and for a client that
+    is given twice.
     """
 
 def client_address(
     peer: str | None, forwarded: str | Iterable[str] | None, trusted: Iterable[str], ipv6_prefix: int = 64
 ) -> str:
-    """The address of the client that sent a request, as a text to be used as a key.
+    """Returns the address of the client that sent a request, as a text that can be the key of a limiter.
 
-    The header counts only if the peer is trusted. It is read from its right end, and the first address that is not
-    trusted is the client's: entries further left were written by that client. An entry that is not an address ends the
-    reading; then the address is that of the proxy which sent it. An IPv6 address stands for its network, such as
-    `2001:db8:1:2::/64`.
+    The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
+    not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
+    that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
+    result is its network, such as `2001:db8:1:2::/64`.
 
-    * `peer`: the address of the socket; None or an empty text is a Unix socket.
-    * `forwarded`: the value of `X-Forwarded-For` or `Forwarded` (RFC 7239), or one for each line of it.
-    * `trusted`: the proxies: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and `unix`.
-    * `ipv6_prefix`: how many leading bits of an IPv6 address stand for a client; 128: the address itself (32 to 128;
-      default: 64).
+    * `peer`: the address of the other end of the connection. None or an empty text means a Unix socket.
+    * `forwarded`: the value of the header `X-Forwarded-For` or `Forwarded` (RFC 7239). If the request has the header
+      several times, a list of all values.
+    * `trusted`: the proxies to trust: addresses, networks (`10.0.0.0/8`), and the words `loopback`, `private` and
+      `unix`.
+    * `ipv6_prefix`: how many leading bits of an IPv6 address identify a client (32 to 128; default: 64). With 128, the
+      result is the whole address.
 
-    Raises `InvalidArgument` for an invalid address or network, for one that contains all addresses, and if there is no
-    address at all: a Unix socket, and nothing in the header.
+    Raises `InvalidArgument` for an invalid address or network, for a network that contains all addresses, and if there
+    is no address: `peer` is a Unix socket, and the header has none.
     """
 
 def metrics() -> list[_Metric]:
-    """The counters until now, of this process and those that count with it; empty where `QUOTALOCK_METRICS=off`.
+    """Returns the metrics of this process, and of the processes that share its counters. The list is empty with
+    `QUOTALOCK_METRICS=off`.
 
-    Each metric has its `name` as Prometheus calls it, a `help` in one sentence, its `kind` (`counter`, `gauge` or
-    `histogram`), and `samples`, each with `labels` and a `value`; of a histogram instead of that `buckets` (pairs of a
-    bound in seconds and how many took no longer; the last bound is infinite), `sum` in seconds and `count`. Metrics
-    that were never counted are left out. No key shows: labels are the names of limiters, stocks, caches and servers.
+    Each metric has the `name` that Prometheus shows, a `help` text of one sentence, its `kind` (`counter`, `gauge` or
+    `histogram`), and `samples`. A sample has `labels` and a `value`. A sample of a histogram has no `value`, but a
+    `sum` in seconds, a `count`, and `buckets`: pairs of a bound in seconds and the number of durations up to that
+    bound, where the last bound is infinite. Metrics that were never counted are left out. Labels contain names of
+    limiters, stocks, caches and servers, but no keys.
     """
 
 def prometheus() -> str:
-    """The same as text that Prometheus reads: serve it as `text/plain; version=0.0.4; charset=utf-8`."""
+    """Returns the `metrics` as a text that Prometheus reads. Serve it as `text/plain; version=0.0.4; charset=utf-8`."""
 
 def set_time(client: Client, micros: int | None) -> None:
     """Sets the time, in microseconds since the epoch (from 1973 to 2^52), at which every later call of this client is

@@ -23,7 +23,7 @@ pub const ENTRY: usize = ENTRY_HEADER + 1_024;
 /// What `inspect` is asked.
 #[derive(Args)]
 pub struct InspectArguments {
-    /// A Redis key; or the name of a limiter, cache or once, then its KEY; or the name of a lock or stock
+    /// A Redis key, or the name of a limiter, cache or once (followed by KEY), or the name of a lock or stock
     name: OsString,
     /// The key of the limiter or cache, or the id of the once
     key: Option<OsString>,

@@ -69,13 +69,13 @@ pub struct LockArguments {
     /// Action when the lock is lost
     #[arg(long, value_enum, default_value_t = OnLoss::Stop)]
     on_loss: OnLoss,
-    /// Time from SIGTERM to SIGKILL for the process group, if the lock is lost or an interrupted command left processes
+    /// Time from SIGTERM to SIGKILL for the process group, if the lock is lost or an interrupted command leaves processes running
     #[arg(long, value_parser = duration, default_value = "10s")]
     grace: u64,
-    /// Stop renewing after this long (default: no limit, as long as the command's process group runs)
+    /// Stop renewing the lock after this time (default: renew while the command's process group runs)
     #[arg(long, value_parser = duration)]
     max_hold: Option<u64>,
-    /// Text that `locks` shows of the holder (default: the command)
+    /// Text that `locks` shows for the holder (default: the command)
     #[arg(long)]
     label: Option<String>,
 }
@@ -83,9 +83,9 @@ pub struct LockArguments {
 /// What becomes of the command when the lock is lost.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnLoss {
-    /// Its process group gets SIGTERM, and after the grace SIGKILL
+    /// Send SIGTERM to the command's process group, and SIGKILL after --grace
     Stop,
-    /// It goes on
+    /// Let the command continue
     Continue,
 }
 

@@ -30,7 +30,7 @@ pub struct LocksArguments {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Force-release a lock: its holder learns of it as a loss
+    /// Force-release a lock: take it away from its holders
     Release(Releasing),
 }
 

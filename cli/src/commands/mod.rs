@@ -34,9 +34,9 @@ pub enum Command {
     Peek(limit::Asking),
     /// Charge a key, as the application does
     Consume(limit::Asking),
-    /// Reset a key: counts, blocks and reservations
+    /// Remove the counts, blocks and reservations of a key
     Reset(limit::KeyArguments),
-    /// Block a key for a while (keeps its counts)
+    /// Deny all calls of a key for some time (keeps its counts)
     Block(limit::Blocking),
     /// End a block (keeps the counts)
     Unblock(limit::KeyArguments),
@@ -47,7 +47,7 @@ pub enum Command {
     Lock(lock::LockArguments),
     /// Show a stock: available, held and sold units, reservations
     Stock(stock::StockArguments),
-    /// Show whether something was done, and when
+    /// Show whether the work of a `once` id was done, and when
     Once(once::OnceArguments),
     /// Show a cache entry
     Cache(cache::CacheArguments),

@@ -39,7 +39,7 @@ const STEP: u64 = 8_192;
 /// denies anything; with 2 for wrong arguments.
 #[derive(Args)]
 pub struct SimulateArguments {
-    /// A policy, such as '10/minute;100/hour'; several are compared
+    /// Policy to replay, such as '10/minute;100/hour'. Repeat the option to compare several policies
     #[arg(long, required = true, value_name = "POLICY")]
     policy: Vec<String>,
     /// Field to limit by: ip, user, path or field:NAME
@@ -54,10 +54,10 @@ pub struct SimulateArguments {
     /// Number of most-denied clients to list
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     worst: usize,
-    /// Number of clients to keep; requests of further clients are left out and counted
+    /// Maximum number of clients to track. Requests of further clients are left out, and their number is reported
     #[arg(long, value_name = "COUNT", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     max_clients: u32,
-    /// Sort lines whose times are out of order by at most this; the replay ends at a line that is out of order by more
+    /// Sort lines whose times are out of order by at most this duration. A line that is further out of order ends the replay
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5m")]
     reorder: u64,
     /// Write the report with plots into an HTML file
@@ -66,7 +66,7 @@ pub struct SimulateArguments {
     /// Write each decision into a file, as a line of JSON
     #[arg(long, value_name = "FILE")]
     decisions: Option<PathBuf>,
-    /// Exit with 1 if a policy denies anything
+    /// Exit with 1 if a policy denies a request
     #[arg(long)]
     fail: bool,
     /// The logs; - is standard input

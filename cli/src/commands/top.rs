@@ -28,7 +28,7 @@ const HINT: &str =
 /// What `top` is asked.
 #[derive(Args)]
 pub struct TopArguments {
-    /// Only limiters of this name
+    /// Show only keys of this limiter
     limiter: Option<String>,
     /// Refresh interval on a terminal
     #[arg(long, value_parser = duration, default_value = "2s")]
@@ -39,7 +39,7 @@ pub struct TopArguments {
     /// Time span to aggregate, 1s to 10m
     #[arg(long, value_parser = window, default_value = "10s")]
     last: u64,
-    /// Scan all keys, even if processes report
+    /// Scan all keys, even if processes send reports
     #[arg(long)]
     keys: bool,
     /// Show keys that have used at least this percentage of their limit

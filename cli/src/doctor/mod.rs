@@ -42,10 +42,10 @@ use crate::server::{self, Missing, Refusal, RefusalKind, Servers};
 use crate::shared::SharedArguments;
 
 const EXAMPLES: &str = "Examples:
-  quotalock doctor                                  look, and change nothing
-  quotalock doctor --fix                            look, then ask for each family that is proven to be stuck
-  quotalock doctor --fix set-nx-decr --ttl 2h       from cron: change this family only
-  quotalock doctor --undo quotalock-undo-1.jsonl    take back what --fix did";
+  quotalock doctor                                  report, and change nothing
+  quotalock doctor --fix                            report, then ask before each family is changed
+  quotalock doctor --fix set-nx-decr --ttl 2h       in cron: change this family only
+  quotalock doctor --undo quotalock-undo-1.jsonl    remove the TTLs that --fix set";
 
 /// What `doctor` is asked.
 #[derive(Args)]
@@ -54,31 +54,31 @@ pub struct DoctorArguments {
     /// Maximum number of keys per second to scan on each server
     #[arg(long, default_value_t = 53_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: u64,
-    /// Maximum number of keys to scan, roughly
+    /// Maximum number of keys to scan, approximately (default: no limit)
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     max_keys: Option<u64>,
-    /// Maximum time to watch keys that look stuck. The watch ends sooner if each key has a result. Only keys seen in use are proven. 0 looks once
+    /// Maximum time to watch keys that look stuck. The watch ends earlier if each key has a result. Only a key that is used during the watch can be proven to be stuck. With 0, the keys are not watched
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = watch)]
     watch: u64,
-    /// Give a TTL to the keys of these families that are proven to be stuck; without a family it asks for each family
+    /// Give a TTL to the keys that are proven to be stuck, if they belong to these families. Without a family, it asks for each family
     #[arg(long, value_name = "FAMILY", num_args = 0.., value_delimiter = ',', value_parser = PossibleValuesParser::new(families::FIXABLE.map(|family| family.id)))]
     fix: Option<Vec<String>>,
-    /// Answer yes for each family. It changes nothing that is not proven
+    /// Answer yes for each family. Only keys that are proven to be stuck are changed
     #[arg(long, requires = "fix")]
     yes: bool,
-    /// The TTL of keys that don't state theirs, from 1h to 366d
+    /// TTL for keys that do not contain their own window, from 1h to 366d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = ttl)]
     ttl: u64,
-    /// Allow TTLs of less than 1h: --ttl may be shorter, and a key that states its own window gets that window as its TTL
+    /// Allow TTLs of less than 1h: --ttl may be shorter, and a key that contains its own window gets that window as its TTL
     #[arg(long)]
     allow_short_ttl: bool,
-    /// Treat keys that match this pattern, such as 'buy:*', as counters of a limiter too. --fix changes only those that it sees counting
+    /// Treat keys that match this pattern, such as 'buy:*', as counters of a limiter too. --fix changes them only if they are counted during the watch
     #[arg(long, value_name = "PATTERN", value_parser = also)]
     also: Vec<String>,
-    /// File in which --fix notes keys and values before it changes them [default: quotalock-undo-<time>.jsonl]
+    /// File in which --fix records keys and values before it changes the keys [default: quotalock-undo-<time>.jsonl]
     #[arg(long, value_name = "FILE", requires = "fix")]
     undo_file: Option<PathBuf>,
-    /// Take back the TTLs that --fix noted in this file, and restore keys that have ended since
+    /// Remove the TTLs of the keys that --fix recorded in this file, and restore keys that have expired since
     #[arg(long, value_name = "FILE", conflicts_with = "fix")]
     undo: Option<PathBuf>,
 }

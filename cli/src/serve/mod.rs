@@ -52,13 +52,13 @@ const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 /// What `serve` is asked.
 #[derive(Args)]
 pub struct ServeArguments {
-    /// Address to listen on. An address that is not a loopback one needs a token of your own
+    /// Address to listen on. Any address other than a loopback address requires --token
     #[arg(long, default_value = "127.0.0.1:7070")]
     listen: String,
     /// Let the dashboard end blocks and force-release locks
     #[arg(long)]
     allow_writes: bool,
-    /// Another host name to accept, such as that of a proxy
+    /// Additional host name to accept, such as the name of a proxy
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     /// Login token, at least 16 characters (default: a random one, printed at the start)
@@ -70,7 +70,7 @@ pub struct ServeArguments {
     /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
-    /// File in which the processes of this user on this host share their counters, for /metrics and the caches
+    /// File in which the processes of this user on this host share their counters, for /metrics and the numbers of caches
     #[arg(long, env = quotalock::metrics::METRICS_FILE_VARIABLE, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
 }

@@ -54,7 +54,7 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
 
     @property
     def server(self) -> str:
-        """The host and port, socket path or `memory://` that this client talks to; never a password."""
+        """The host and port, socket path or `memory://` of the server, never with a password."""
         return self._native.server
 
     @property
@@ -88,11 +88,11 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for a mutex: a lease that one handle has at a time, and that ends by itself; see
-        `quotalock.Client.lock`. Does not ask Redis, so it is not awaited.
+        """Makes a handle for a mutex, which only one handle holds at a time; see `quotalock.Client.lock`. Does not ask
+        Redis, so it is not awaited.
 
-        * `cancel_on_loss`: whether the task inside `async with` is cancelled when the lock is lost, and leaves the
-          block with `Lost`, as it leaves `asyncio.timeout` with `TimeoutError` (default: False).
+        * `cancel_on_loss`: whether the task inside `async with` is cancelled when the lock is lost (default: False).
+          The block then raises `Lost`, in the same way as `asyncio.timeout` raises `TimeoutError`.
         """
         native = self._native.lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -113,8 +113,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for several mutexes that are granted all or none, in one call: no order of names can deadlock;
-        see `quotalock.Client.lock_all`. Does not ask Redis, so it is not awaited.
+        """Makes a handle for several mutexes; see `quotalock.Client.lock_all`. Does not ask Redis, so it is not
+        awaited.
         """
         native = self._native.lock_all(
             names, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -137,8 +137,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for `weight` of a semaphore's `permits`; at most 1,024 hold it at once; see
-        `quotalock.Client.semaphore`. Does not ask Redis, so it is not awaited.
+        """Makes a handle for `weight` of a semaphore's `permits`; see `quotalock.Client.semaphore`. Does not ask Redis,
+        so it is not awaited.
         """
         native = self._native.semaphore(
             name, permits, weight, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -159,8 +159,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle to read under a read-write lock: up to 1,024 readers hold it at once, but none while a writer
-        holds it or waits; see `quotalock.Client.read_lock`. Does not ask Redis, so it is not awaited.
+        """Makes a handle for reading under a read-write lock; see `quotalock.Client.read_lock`. Does not ask Redis, so
+        it is not awaited.
         """
         native = self._native.read_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -181,8 +181,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle to write under a read-write lock: one writer holds it alone; see
-        `quotalock.Client.write_lock`. Does not ask Redis, so it is not awaited.
+        """Makes a handle for writing under a read-write lock; see `quotalock.Client.write_lock`. Does not ask Redis, so
+        it is not awaited.
         """
         native = self._native.write_lock(
             name, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -209,30 +209,28 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         hold: float = 600.0,
         request_id: str | bytes | None = None,
     ) -> TakenAll:
-        """Holds units of several stocks for one buyer, or of none: one atomic call; see `quotalock.Client.take_all`."""
+        """Holds units of several stocks for one buyer in one atomic call: all the units, or none; see
+        `quotalock.Client.take_all`.
+        """
         return await on_loop(self._native.take_all)(unwrapped(takes), buyer, hold, request_id)
 
     async def confirm_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Sells the units of several reservations in one atomic call, or nothing (False) if one of them has ended; see
-        `quotalock.Client.confirm_all`.
-        """
+        """Sells the units of several reservations in one atomic call; see `quotalock.Client.confirm_all`."""
         return await on_loop(self._native.confirm_all)(unwrapped(reservations))
 
     async def cancel_all(self, reservations: Iterable[tuple[StockT, str]]) -> bool:
-        """Gives the units of several reservations back to their stocks, in one atomic call, even if some of them have
-        ended; see `quotalock.Client.cancel_all`.
+        """Returns the units of several reservations to their stocks in one atomic call, except those that have ended or
+        were confirmed; see `quotalock.Client.cancel_all`.
         """
         return await on_loop(self._native.cancel_all)(unwrapped(reservations))
 
     async def extend_all(self, reservations: Iterable[tuple[StockT, str]], hold: float = 600.0) -> bool:
-        """Lengthens several holds, or none (False) if one of them has ended: one atomic call; see
-        `quotalock.Client.extend_all`.
-        """
+        """Extends several holds in one atomic call; see `quotalock.Client.extend_all`."""
         return await on_loop(self._native.extend_all)(unwrapped(reservations), hold)
 
     def once(self, name: str, ttl: float = 86_400.0, lease: float = 10.0, error_ttl: float = 0.0) -> OnceT:
-        """Makes a `Once`: work that is done once for each id, across all processes; see `quotalock.Client.once`. Does
-        not ask Redis, so it is not awaited.
+        """Makes a `Once` handle, for work that is done once for each id, across all processes; see
+        `quotalock.Client.once`. Does not ask Redis, so it is not awaited.
         """
         native = self._native.once(name, ttl, lease, error_ttl)
         return self._make_once(native)
@@ -248,9 +246,7 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         beta: float = 1.0,
         when_away: _WhenAway = "raise",
     ) -> CacheT:
-        """Makes a cache: on a miss, one caller across all processes loads the value; see `quotalock.Client.cache`. Does
-        not ask Redis, so it is not awaited.
-        """
+        """Makes a cache; see `quotalock.Client.cache`. Does not ask Redis, so it is not awaited."""
         native = self._native.cache(name, fresh, stale, lease, negative, error_ttl, beta, when_away)
         return self._make_cache(native)
 
@@ -282,41 +278,41 @@ class Limiter(Wrapper[rust.Limiter]):
 
     @property
     def prefetch(self) -> int | None:
-        """How many permits it takes from Redis at once at most; None if each call asks."""
+        """The largest number of permits that the limiter takes from Redis at once; None if each call asks Redis."""
         return self._native.prefetch
 
     async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as is admitted now, up to `most`; `Decision.cost` shows how much; see
+        """Charges as much as the rules admit now, up to `most`. `Decision.cost` is the amount that was charged; see
         `quotalock.Limiter.consume_up_to`.
         """
         return await on_loop(self._native.consume_up_to)(key, most)
 
     async def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """Returns what `consume` would return, and never writes; see `quotalock.Limiter.peek`."""
+        """Returns the decision that `consume` would return, and never writes; see `quotalock.Limiter.peek`."""
         return await on_loop(self._native.peek)(key, cost)
 
     async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
-        """As `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again; see
+        """Works like `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again; see
         `quotalock.Limiter.wait`.
         """
         return await on_loop(self._native.wait)(key, timeout, cost)
 
     async def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` of what was consumed; no rule falls below zero; see `quotalock.Limiter.refund`."""
+        """Gives back `amount` of the consumed cost; the count of a rule does not fall below zero; see
+        `quotalock.Limiter.refund`.
+        """
         return await on_loop(self._native.refund)(key, amount, request_id)
 
     async def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies all calls for `duration`; replaces an earlier block; see `quotalock.Limiter.block`."""
+        """Denies all calls of `key` for `duration`, and replaces an earlier block; see `quotalock.Limiter.block`."""
         return await on_loop(self._native.block)(key, duration)
 
     async def reset(self, key: str | bytes | int) -> bool:
-        """Removes everything about `key`, including a block and reservations; True if anything was stored; see
-        `quotalock.Limiter.reset`.
-        """
+        """Removes all state of `key`: counts, a block and reservations; see `quotalock.Limiter.reset`."""
         return await on_loop(self._native.reset)(key)
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, with a scope
+        """Returns the Redis key that holds the state of `key`: `<prefix>:limit:<name>:{<key>}`, or with a scope
         `<prefix>:limit:<name>:{<scope>}:{<key>}`; see `quotalock.Limiter.redis_key`. Does not ask Redis, so it is not
         awaited.
         """
@@ -340,7 +336,7 @@ class Reservation(Wrapper[rust.Reservation]):
 
     @property
     def decision(self) -> Decision | None:
-        """The answer of `Limiter.reserve`; None if this was made by `Limiter.reservation`."""
+        """The answer of `Limiter.reserve`; None if `Limiter.reservation` made this handle."""
         return self._native.decision
 
     async def settle(self, actual: int) -> bool:
@@ -348,7 +344,7 @@ class Reservation(Wrapper[rust.Reservation]):
         return await on_loop(self._native.settle)(actual)
 
     async def cancel(self) -> bool:
-        """Gives the whole estimate back: `settle` with 0; see `quotalock.Reservation.cancel`."""
+        """Gives back the whole estimate, like `settle` with 0; see `quotalock.Reservation.cancel`."""
         return await on_loop(self._native.cancel)()
 
 
@@ -364,20 +360,20 @@ class Lock(Wrapper[rust.Lock]):
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys, one for each name: `<prefix>:lock:{<name>}`, of a semaphore `<prefix>:sem:{<name>}`, of a
+        """The Redis keys, one for each name: `<prefix>:lock:{<name>}`, for a semaphore `<prefix>:sem:{<name>}`, for a
         read-write lock `<prefix>:rw:{<name>}`.
         """
         return self._native.redis_keys
 
     @property
     def ttl(self) -> float:
-        """How long a grant lasts unless it is renewed, in seconds."""
+        """How long a grant lasts if it is not renewed, in seconds."""
         return self._native.ttl
 
     @property
     def token(self) -> int | None:
-        """The fencing token of the grant, larger than that of every grant of the name before; None if it was never
-        acquired, or is released. It stays after a loss.
+        """The fencing token of the grant, larger than the token of every earlier grant of the name. None if the lock
+        was never acquired, or is released. The token stays readable after a loss.
         """
         return self._native.token
 
@@ -390,45 +386,46 @@ class Lock(Wrapper[rust.Lock]):
 
     @property
     def held(self) -> bool:
-        """Whether it is held for certain now."""
+        """Whether the lock is held for certain now."""
         return self._native.held
 
     @property
     def remaining(self) -> float:
-        """For how many seconds it is held for certain unless it is renewed; 0 if it is not."""
+        """The number of seconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not
+        held.
+        """
         return self._native.remaining
 
     async def extend(self, ttl: float | None = None) -> bool:
-        """Extends the lease to at least `ttl` from now: False if it was lost; see `quotalock.Lock.extend`."""
+        """Extends the lease to at least `ttl` from now, and never shortens it; see `quotalock.Lock.extend`."""
         return await on_loop(self._native.extend)(ttl)
 
     def handover(self) -> str:
-        """Writes the lease down as a short text, by which another process adopts it (`Client.adopt`), and ends this
-        handle: it is released, no longer renewed, and its `release` is False; see `quotalock.Lock.handover`. Does not
-        ask Redis, so it is not awaited.
+        """Returns a short text with which another process can take over the lock (`Client.adopt`); see
+        `quotalock.Lock.handover`. Does not ask Redis, so it is not awaited.
         """
         return self._native.handover()
 
     def assert_held(self) -> None:
-        """Fails unless it is held for certain now; see `quotalock.Lock.assert_held`. Does not ask Redis, so it is not
-        awaited.
+        """Fails if the lock is not held for certain now; see `quotalock.Lock.assert_held`. Does not ask Redis, so it is
+        not awaited.
         """
         self._native.assert_held()
 
     def raise_floor(self, floor: int) -> None:
-        """Makes every later token larger than `floor`: for a resource that has seen a larger token than the lock gave;
-        see `quotalock.Lock.raise_floor`. Does not ask Redis, so it is not awaited.
+        """Makes every later fencing token of this handle larger than `floor`; see `quotalock.Lock.raise_floor`. Does
+        not ask Redis, so it is not awaited.
         """
         self._native.raise_floor(floor)
 
     async def inspect(self) -> Inspection:
-        """The holders of the lock (of several names, the first), and how many callers wait for it; see
-        `quotalock.Lock.inspect`.
-        """
+        """Returns the holders of the lock, and how many processes wait for it; see `quotalock.Lock.inspect`."""
         return await on_loop(self._native.inspect)()
 
     async def force_release(self) -> int:
-        """Takes it away from all holders, and returns how many there were; see `quotalock.Lock.force_release`."""
+        """Takes the lock away from all holders, and returns how many holders there were; see
+        `quotalock.Lock.force_release`.
+        """
         return await on_loop(self._native.force_release)()
 
 
@@ -449,8 +446,8 @@ class Stock(Wrapper[rust.Stock]):
 
     @property
     def redis_keys(self) -> tuple[bytes, ...]:
-        """The Redis keys: hash, holds and ledger. `<prefix>:stock:{<name>}`, with a scope
-        `<prefix>:stock:{<scope>}:{<name>}`, then the same with `:holds` and `:ledger`.
+        """The three Redis keys of the sale: `<prefix>:stock:{<name>}` (with a scope
+        `<prefix>:stock:{<scope>}:{<name>}`), and the same key with `:holds` and with `:ledger` at its end.
         """
         return self._native.redis_keys
 
@@ -461,15 +458,11 @@ class Stock(Wrapper[rust.Stock]):
         ends: float | None = None,
         prizes: Iterable[str | bytes] | None = None,
     ) -> bool:
-        """Opens the sale: True if this call opened it, False if it is open with the same numbers and prizes; then
-        nothing changes; see `quotalock.Stock.open`.
-        """
+        """Opens the sale; see `quotalock.Stock.open`."""
         return await on_loop(self._native.open)(quantity, per_buyer, ends, prizes)
 
     async def close(self) -> bool:
-        """Ends the sale now and for good: True if this call ended it, False if it had ended before; see
-        `quotalock.Stock.close`.
-        """
+        """Ends the sale now and for good; see `quotalock.Stock.close`."""
         return await on_loop(self._native.close)()
 
     async def restock(
@@ -483,7 +476,7 @@ class Stock(Wrapper[rust.Stock]):
     async def take(
         self, buyer: str | bytes, quantity: int = 1, hold: float = 600.0, request_id: str | bytes | None = None
     ) -> Taken:
-        """Holds units for a buyer; if it cannot, `Taken.outcome` has the reason; see `quotalock.Stock.take`."""
+        """Holds units for a buyer; see `quotalock.Stock.take`."""
         return await on_loop(self._native.take)(buyer, quantity, hold, request_id)
 
     async def confirm(self, id: str) -> bool:
@@ -491,17 +484,15 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.confirm)(id)
 
     async def cancel(self, id: str) -> bool:
-        """Gives the units of a reservation back to the stock; see `quotalock.Stock.cancel`."""
+        """Returns the units of a reservation to the stock; see `quotalock.Stock.cancel`."""
         return await on_loop(self._native.cancel)(id)
 
     async def extend(self, id: str, hold: float = 600.0) -> bool:
-        """Makes a hold last for at least `hold` from now, and never shortens it; False if it had ended, or was
-        confirmed or cancelled; see `quotalock.Stock.extend`.
-        """
+        """Extends a hold to at least `hold` from now, and never shortens it; see `quotalock.Stock.extend`."""
         return await on_loop(self._native.extend)(id, hold)
 
     async def status(self) -> StockStatus:
-        """The numbers of the sale; see `quotalock.Stock.status`."""
+        """Returns the numbers of the sale; see `quotalock.Stock.status`."""
         return await on_loop(self._native.status)()
 
     async def reservations(self, cursor: str | None = None, count: int = 100) -> StockPage:
@@ -509,7 +500,7 @@ class Stock(Wrapper[rust.Stock]):
         return await on_loop(self._native.reservations)(cursor, count)
 
     async def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
-        """Reads entries of the ledger, in order; see `quotalock.Stock.ledger`."""
+        """Returns entries of the ledger, in order; see `quotalock.Stock.ledger`."""
         return await on_loop(self._native.ledger)(after, count)
 
 
@@ -524,20 +515,18 @@ class Once(Wrapper[rust.Once]):
         return self._native.name
 
     async def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
-        """Claims an id: `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
-        first; see `quotalock.Once.claim`.
+        """Claims an id. `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
+        first caller; see `quotalock.Once.claim`.
         """
         return await on_loop(self._native.claim)(id, value)
 
     async def release(self, id: str | bytes) -> bool:
-        """Removes an id, even if another caller claimed it, so the next caller is the first: True if it was stored; see
-        `quotalock.Once.release`.
-        """
+        """Removes an id, even if another caller claimed it; see `quotalock.Once.release`."""
         return await on_loop(self._native.release)(id)
 
     def redis_key(self, id: str | bytes) -> bytes:
-        """The Redis key of an id: `<prefix>:once:<name>:{<id>}`; see `quotalock.Once.redis_key`. Does not ask Redis, so
-        it is not awaited.
+        """Returns the Redis key of an id: `<prefix>:once:<name>:{<id>}`; see `quotalock.Once.redis_key`. Does not ask
+        Redis, so it is not awaited.
         """
         return self._native.redis_key(id)
 
@@ -563,14 +552,12 @@ class Cache(Wrapper[rust.Cache]):
         return await on_loop(self._native.put)(key, value)
 
     async def invalidate(self, key: str | bytes | int) -> bool:
-        """Forgets a key: a value that was loaded, or is being loaded now, is no longer served; True if there was a
-        value; see `quotalock.Cache.invalidate`.
-        """
+        """Removes the value of a key; see `quotalock.Cache.invalidate`."""
         return await on_loop(self._native.invalidate)(key)
 
     def redis_key(self, key: str | bytes | int) -> bytes:
-        """The Redis key of a key: `<prefix>:cache:<name>:{<key>}`; see `quotalock.Cache.redis_key`. Does not ask Redis,
-        so it is not awaited.
+        """Returns the Redis key of `key`: `<prefix>:cache:<name>:{<key>}`; see `quotalock.Cache.redis_key`. Does not
+        ask Redis, so it is not awaited.
         """
         return self._native.redis_key(key)
 
@@ -586,8 +573,8 @@ def quorum_lock(
     label: str = "",
     cancel_on_loss: bool = False,
 ) -> LockT:
-    """Makes a handle for a mutex over several independent servers: held if most of them granted it within its ttl, so
-    it survives the loss of the others; see `quotalock.quorum_lock`. Does not ask Redis, so it is not awaited.
+    """Makes a handle for a quorum lock: a mutex over several independent servers; see `quotalock.quorum_lock`. Does not
+    ask Redis, so it is not awaited.
     """
     given = list(clients)
     natives = [_native_of(client) for client in given]
