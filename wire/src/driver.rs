@@ -25,7 +25,7 @@ use crate::redis::links::Links;
 use crate::session::exchange::{Exchange, Step};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
-pub use crate::call::sink::Sink;
+pub use crate::call::answer::Sink;
 pub use watched::Change;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from

@@ -7,7 +7,7 @@ use super::attempt::Attempt;
 use super::held::HeldLock;
 use super::queue::LockQueue;
 use super::spec::LockSpec;
-use wire::call::sink::Sink;
+use wire::call::answer::Sink;
 use wire::reactor::thread;
 
 /// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.

@@ -14,8 +14,7 @@ use super::stripes::{STRIPES, Stripes, add, sums};
 use super::table::CounterTable;
 use crate::base::error::{Code, Error};
 use crate::base::shared;
-use crate::call::breaker::Breaker;
-use crate::call::refusal_breaker::{RefusalBreaker, Scope};
+use crate::call::breaker::{Breaker, RefusalBreaker, Scope};
 
 fn table() -> CounterTable {
     CounterTable::new(shared::map(WORDS, true).unwrap()).unwrap()

@@ -7,9 +7,8 @@ use std::time::Instant;
 
 use super::cleanup::Cleanup;
 use crate::base::error::{Error, Result};
-use crate::call::answer::Answer;
+use crate::call::answer::{Answer, Tag};
 use crate::call::hint::AttemptId;
-use crate::call::sink::Tag;
 use crate::connection::subscription::HintChannel;
 use crate::machine::Task;
 use crate::session::Session;

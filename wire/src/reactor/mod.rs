@@ -16,9 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::base::error::Result;
-use crate::call::answer::Answer;
+use crate::call::answer::{Answer, Sink, Tag};
 use crate::call::hint::AttemptId;
-use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::HintChannel;
 use crate::redis::{batch, blocking};
 use crate::session::Session;

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::endpoint::{Address, Server};
 use crate::base::error::{Code, Error, Result};
-use crate::call::breaker::Breaker;
-use crate::call::refusal_breaker::RefusalBreaker;
+use crate::call::breaker::{Breaker, RefusalBreaker};
 use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::dial;
 use crate::connection::pool::Pool;

@@ -7,8 +7,7 @@ use std::time::Instant;
 use super::{IN_LINE, LockKeys, LockQueue, Passing, Question, QueuedAttempt};
 use crate::lock::lease_table::{AcquireOutcome, AttemptId, Grant};
 use wire::base::error::{Code, Error, Result};
-use wire::call::answer::Answer;
-use wire::call::sink::Tag;
+use wire::call::answer::{Answer, Tag};
 use wire::connection::subscription::HintChannel;
 use wire::reactor::{Action, Guest, Need, WaitStage};
 

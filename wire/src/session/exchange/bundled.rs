@@ -6,7 +6,7 @@
 use super::{Exchange, Step};
 use crate::base::clock::ServerClock;
 use crate::call::around::{Around, Bundle};
-use crate::call::refusal_breaker::Pass;
+use crate::call::breaker::Pass;
 use crate::call::resp::Reply;
 
 impl Exchange {
