@@ -6,7 +6,6 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::blocking::of_both;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
@@ -14,6 +13,7 @@ use crate::call::answer::Answer;
 use crate::call::resp::{Parser, Reply, ReplyLimit, recycle};
 use crate::connection::open::Connection;
 use crate::connection::stream::Stream;
+use crate::session::exchange::redirected::of_both;
 use crate::session::exchange::{Exchange, Step, bundled};
 use crate::session::node::Node;
 

@@ -9,7 +9,7 @@ mod detour;
 mod encoding;
 mod failover;
 mod fallback;
-mod redirected;
+pub(crate) mod redirected;
 mod refused;
 
 use std::sync::Arc;
@@ -26,10 +26,9 @@ use crate::call::command::{Command, ReplyOrigin, odd_reply, unsigned};
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
-use crate::session::Session;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
-use crate::session::route::Way;
+use crate::session::{Session, Way};
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -159,6 +158,16 @@ impl Exchange {
         }
     }
 
+    /// Whether the server is to be told that it is asked for once: the command for it precedes the call, and has a reply of
+    /// its own.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking
+    }
+
+    /// Whether it is to be sent to this server.
+    pub(crate) fn is_for(&self, node: &Node) -> bool {
+        self.node().is_some_and(|to| to.number == node.number)
+    }
     /// The name of its server, for messages.
     fn server(&self) -> String {
         self.node.as_ref().map_or_else(|| self.session.endpoint.to_string(), |node| node.server.to_string())
