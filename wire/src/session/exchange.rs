@@ -4,9 +4,8 @@
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
 mod acks;
-pub(crate) mod bundled;
 mod detour;
-mod encoding;
+pub(crate) mod encoding;
 mod failover;
 mod fallback;
 pub(crate) mod redirected;
