@@ -1,6 +1,6 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
 
-mod guest;
+pub(super) mod guest;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
