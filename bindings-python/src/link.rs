@@ -1,4 +1,5 @@
-//! One client's connections on one asyncio loop. The loop watches its descriptors; no thread touches Python.
+//! One client's connections on one asyncio loop, and the calls that are made on them, each with a future for its answer. The loop
+//! watches the descriptors; no thread touches Python.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +10,14 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
+use quotalock::{Answer, Op};
 
 use crate::call::{call, call_method};
-use crate::caller::{Caller, Done};
-use crate::doorbell::{Doorbell, Owner};
+use crate::caller::{AnswersTo, Caller, Done, Outcome, Step, resolve};
+
 use crate::ending::enter;
 use crate::error::raised;
-use crate::future::resolve;
+use crate::loop_loading::{Shared, lock};
 use crate::ours::Ours;
 use crate::password::Password;
 use crate::watch::{listen, tell};
@@ -120,9 +122,83 @@ impl LoopDriver {
             state: Ours::new(Mutex::new(State { link, flush_due: false, quiet: true, timer: None })),
         };
         let driver = Bound::new(py, driver)?;
-        let bell = Bound::new(py, Doorbell::new(driver.clone().unbind()))?;
+        let bell = Bound::new(py, Doorbell { driver: driver.clone().unbind() })?;
         listen(event_loop, &context, wake_fd, &bell)?;
         Ok(driver.unbind())
+    }
+
+    /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
+    /// that the call may be long under way without being sent.
+    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
+        LoopDriver::ask(slf, naps, [(op, AnswersTo::Caller)])
+    }
+
+    /// Makes the calls of a load's step, and returns the future of their end.
+    pub fn carry(slf: &Bound<'_, Self>, mut calls: Vec<Op<Answer>>, loading: Shared) -> PyResult<Py<PyAny>> {
+        if calls.is_empty() {
+            lock(&loading).on_answers(Vec::new());
+            let future = call(slf.get().create_future.bind(slf.py()), [])?.unbind();
+            resolve(slf.py(), vec![(future.clone_ref(slf.py()), Outcome::Carried)]);
+            return Ok(future);
+        }
+        if calls.len() == 1
+            && let Some(only) = calls.pop()
+        {
+            return LoopDriver::ask(slf, false, [(only, AnswersTo::Load(loading))]);
+        }
+        let step = Arc::new(Step::new(calls.len(), loading));
+        let part = |(at, op)| (op, AnswersTo::Step(step.clone(), at));
+        LoopDriver::ask(slf, false, calls.into_iter().enumerate().map(part))
+    }
+
+    /// Submits calls, which have one future.
+    fn ask(
+        slf: &Bound<'_, Self>,
+        naps: bool,
+        calls: impl IntoIterator<Item = (Op<Answer>, AnswersTo)>,
+    ) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = call(this.create_future.bind(py), [])?;
+        let (done, naps, at_once, later) = {
+            let mut state = this.lock();
+            // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
+            let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
+            for (op, answers) in calls {
+                state.link.submit(op, Caller::new(future.clone().unbind(), answers));
+            }
+            let done = Done::take(py, &mut state.link);
+            let later = done.count() == 0 && !at_once && !std::mem::replace(&mut state.flush_due, true);
+            (done, naps || !state.link.is_connected(), at_once, later)
+        };
+        if done.count() > 0 {
+            LoopDriver::tell_all(slf, done)?;
+            return Ok(future.unbind());
+        }
+        if naps {
+            LoopDriver::mind(slf, &future)?;
+        }
+        if at_once {
+            LoopDriver::work(slf, LoopLink::flush)?;
+        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), &slf.getattr(intern!(py, "_flush"))?) {
+            this.lock().flush_due = false;
+            return Err(error);
+        }
+        Ok(future.unbind())
+    }
+
+    /// Returns a future that is resolved by what comes to the place that `ask` is given, under that number.
+    pub fn expect(slf: &Bound<'_, Self>, ask: impl FnOnce(u64, &Arc<dyn Sink>)) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = call(this.create_future.bind(py), [])?;
+        LoopDriver::mind(slf, &future)?;
+        let (number, sink) = {
+            let mut state = this.lock();
+            (state.link.expect(Caller::new(future.clone().unbind(), AnswersTo::Caller)), state.link.sink())
+        };
+        ask(number, &sink);
+        let done = Done::take(py, &mut this.lock().link);
+        LoopDriver::tell_all(slf, done)?;
+        Ok(future.unbind())
     }
 
     /// Whether this driver serves the calls that are made on `event_loop` in this process.
@@ -218,20 +294,31 @@ fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
     driver.getattr(intern!(driver.py(), "_turn"))
 }
 
-impl Owner for Py<LoopDriver> {
-    fn wake(&self, py: Python<'_>) -> PyResult<()> {
-        LoopDriver::wake(self.bind(py))
+/// What the loop calls when the link rings. It belongs to the loop alone: when it goes, nobody awaits anything there any
+/// more.
+#[pyclass(frozen, module = "quotalock._native")]
+struct Doorbell {
+    driver: Py<LoopDriver>,
+}
+
+#[pymethods]
+impl Doorbell {
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let _inside = enter(py);
+        LoopDriver::wake(self.driver.bind(py))
     }
 
-    fn let_go(&self) {
-        let driver = self.get();
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.driver)
+    }
+}
+
+impl Drop for Doorbell {
+    fn drop(&mut self) {
+        let driver = self.driver.get();
         // A child of a fork that closes its parent's loop leaves the parent's connection alone.
         if driver.is_ours() {
             drop(driver.let_go());
         }
-    }
-
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self)
     }
 }
