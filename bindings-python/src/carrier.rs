@@ -9,9 +9,8 @@ use quotalock::{Answer, AnswerValue, Op};
 
 use crate::advice;
 use crate::answer::object;
-use crate::call::call;
+use crate::call::{call, enter};
 use crate::decision::Decision;
-use crate::ending::enter;
 use crate::error::raised;
 use crate::exception::internal;
 use crate::interruption::interruptibly;

@@ -14,7 +14,6 @@ mod charge;
 mod client;
 mod combined;
 mod decision;
-mod ending;
 mod error;
 mod exception;
 mod greenlets;
@@ -65,13 +64,13 @@ mod _native {
     #[pymodule_export]
     use super::cache::Cache;
     #[pymodule_export]
+    use super::call::settle;
+    #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
     use super::combined::CombinedDecision;
     #[pymodule_export]
     use super::decision::Decision;
-    #[pymodule_export]
-    use super::ending::settle;
     #[pymodule_export]
     use super::hook::{tell, tell_decisions, tell_lost};
     #[pymodule_export]

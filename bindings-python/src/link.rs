@@ -12,10 +12,9 @@ use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
 use quotalock::{Answer, Op};
 
-use crate::call::{call, call_method};
+use crate::call::{call, call_method, enter};
 use crate::caller::{AnswersTo, Caller, Done, Outcome, Step, resolve};
 
-use crate::ending::enter;
 use crate::error::raised;
 use crate::loop_loading::{Shared, lock};
 use crate::ours::Ours;
