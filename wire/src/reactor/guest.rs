@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cleanup::Cleanup;
+use super::errands::Cleanup;
 use crate::base::error::{Error, Result};
 use crate::call::answer::{Answer, Tag};
 use crate::call::hint::AttemptId;

@@ -1,7 +1,6 @@
 //! What the process' thread does besides carrying calls: it looks after its [`Guest`]s, who wait for locks and for entries of
 //! caches, takes back what callers have left, and runs [`Errand`]s. It hands commands to the thread's links and takes their answers.
 
-mod cleanup;
 pub(crate) mod completion;
 mod errands;
 mod guest;
@@ -23,10 +22,8 @@ use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
-use cleanup::Cleanups;
-pub use cleanup::{CLEAN_UP, Cleanup};
-pub use errands::Errand;
-use errands::Errands;
+pub use errands::{CLEAN_UP, Cleanup, Errand};
+use errands::{Cleanups, Errands};
 pub use guest::{Action, Guest, Need, Work};
 pub use wait_stage::{IN_MEMORY, LONGEST_REST, Outage, WaitStage, longest_rest};
 
