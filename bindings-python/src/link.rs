@@ -14,7 +14,6 @@ use quotalock::{Answer, Op};
 
 use crate::call::{call, call_method, enter};
 use crate::caller::{AnswersTo, Caller, Done, Outcome, Step, resolve};
-
 use crate::error::raised;
 use crate::loop_loading::{Shared, lock};
 use crate::ours::Ours;
@@ -26,7 +25,7 @@ use crate::watch::{listen, tell};
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct LoopDriver {
     pub event_loop: Py<PyAny>,
-    pub create_future: Py<PyAny>,
+    create_future: Py<PyAny>,
     /// What the loop shall run us in: it would keep that of whoever happened to call first.
     context: Py<PyAny>,
     /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
@@ -43,9 +42,9 @@ pub struct LoopDriver {
 pub struct State {
     pub link: LoopLink<Caller>,
     /// Whether a flush was asked of the loop already.
-    pub flush_due: bool,
+    flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
-    pub quiet: bool,
+    quiet: bool,
     pub timer: Option<(Instant, Py<PyAny>)>,
 }
 
@@ -217,19 +216,19 @@ impl LoopDriver {
     }
 
     /// Has the future's cancellation take its call back.
-    pub fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
         let settled = slf.getattr(intern!(slf.py(), "_settled"))?;
         call_method(future, intern!(slf.py(), "add_done_callback"), [&settled]).map(drop)
     }
 
     /// Resolves what was answered, and minds who has to wait for more.
-    pub fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
+    fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
         resolve(slf.py(), done.answered);
         done.waiting.iter().try_for_each(|future| LoopDriver::mind(slf, future.bind(slf.py())))
     }
 
     /// Takes what the link rings for: a connection that was made, an answer of another thread, or a dismissal.
-    pub fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+    fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
         if slf.get().is_dismissed.load(Ordering::Relaxed) {
             return LoopDriver::_retire(slf);
         }
@@ -238,7 +237,7 @@ impl LoopDriver {
     }
 
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
-    pub fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
+    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
         let py = slf.py();
         let (interest, done) = {
             let mut state = slf.get().lock();

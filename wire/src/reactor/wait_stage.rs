@@ -11,6 +11,11 @@ pub const IN_MEMORY: Duration = Duration::from_millis(5);
 /// The longest that one rests before asking again: what a lost hint costs at most. Whoever waits must be remembered for longer.
 pub const LONGEST_REST: Duration = Duration::from_secs(1);
 
+/// As long one outlasts a server that is away: a restart, or most failovers.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
+/// How long one rests while a server is away, and up to half of it less; what cannot be reached was asked for next to nothing.
+const OUTAGE_REST: Duration = Duration::from_millis(100);
+
 /// How long one rests at most: by its luck up to a fifth less than [`LONGEST_REST`], so that those who wait don't all ask at once.
 pub fn longest_rest(luck: u8) -> Duration {
     LONGEST_REST.mul_f64(1.0 - 0.2 * f64::from(luck) / 255.0)
@@ -87,11 +92,6 @@ impl<Others> WaitStage<Others> {
         }
     }
 }
-
-/// A restart, or most failovers.
-const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
-/// How long one rests meanwhile, and up to half of it less; what cannot be reached was asked for next to nothing.
-const OUTAGE_REST: Duration = Duration::from_millis(100);
 
 /// What one who waits knows of the server's absence.
 #[derive(Clone, Default)]

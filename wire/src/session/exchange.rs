@@ -167,6 +167,7 @@ impl Exchange {
     pub(crate) fn is_for(&self, node: &Node) -> bool {
         self.node().is_some_and(|to| to.number == node.number)
     }
+
     /// The name of its server, for messages.
     fn server(&self) -> String {
         self.node.as_ref().map_or_else(|| self.session.endpoint.to_string(), |node| node.server.to_string())
