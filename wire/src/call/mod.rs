@@ -5,7 +5,6 @@ pub mod around;
 pub(crate) mod breaker;
 pub mod command;
 pub mod hint;
-pub mod known;
 pub mod lua;
 pub mod refusal;
 pub mod resp;
