@@ -4,10 +4,9 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
-const { answered } = require('./answered.js')
+const { Seen, answered } = require('./answers.js')
 const { bytesOf, options, refusal, signalOf } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
-const { Seen } = require('./entry.js')
 const { construct, failure } = require('./errors.js')
 const { fly, storable, waitOf } = require('./flight.js')
 

@@ -6,8 +6,8 @@
 const native = require('./native.js')
 const { advise, hasAdvice } = require('./advice.js')
 const { bytesOf, text } = require('./argument.js')
-const { decideAtOnce, hasTurned, mustTurn } = require('./at_once.js')
 const { collected } = require('./collected.js')
+const { Decision } = require('./decision.js')
 const { construct } = require('./errors.js')
 const { inbox, instant, MORE } = require('./inbox.js')
 const pending = require('./pending.js')
@@ -58,6 +58,9 @@ let half = Infinity
  */
 let early = 0
 const MOST_EARLY = 16
+/** How many calls were decided without a call since the loop turned, and may be: a loop of such calls must leave others their turn. */
+let atOnce = 0
+const MOST_AT_ONCE = 512
 /** What follows it runs when the code that runs now is done. */
 const doneWith = Promise.resolve()
 
@@ -100,13 +103,33 @@ function submit(verb, limiter, key, amount, timeoutMs, signal) {
  */
 function decide(verb, limiter, key, cost, signal, requires) {
   const length = write(limiter, key)
-  const decision = numbers === 0 ? decideAtOnce(decider, limiter, cost, length, requires) : undefined
+  const decision = numbers === 0 ? decideAtOnce(limiter, cost, length, requires) : undefined
   if (decision !== undefined) {
     if (hasAdvice()) advise()
     return Promise.resolve(decision)
   }
   prepare(signal)
   return enqueue(verb, limiter.number, cost, 0, length, signal, limiter.name)
+}
+
+/**
+ * Decides a consume or require whose key begins the keys, if this process can without a call (src/at_once.rs).
+ * @param {Handle} limiter
+ * @param {number} cost
+ * @param {number} length of the key in bytes
+ * @param {boolean} requires
+ * @returns {import('../index.js').Decision | undefined}
+ */
+function decideAtOnce(limiter, cost, length, requires) {
+  if ((!limiter.inMemory && instant[0] === 0) || atOnce === MOST_AT_ONCE) return undefined
+  atOnce++
+  instant[1] = limiter.number
+  instant[2] = cost
+  instant[3] = length
+  instant[4] = requires ? 1 : 0
+  decider()
+  const end = instant[1]
+  return end === 0 ? undefined : new Decision(instant, 2, end, limiter.name)
 }
 
 /**
@@ -157,7 +180,7 @@ function enqueue(verb, place, amount, timeoutMs, length, signal, named) {
  * @param {number} gathered
  */
 function schedule(gathered) {
-  if (ownLoop && early < MOST_EARLY && !mustTurn()) {
+  if (ownLoop && early < MOST_EARLY && atOnce < MOST_AT_ONCE) {
     if (gathered >= half) {
       early++
       half = Infinity
@@ -236,7 +259,7 @@ function due() {
 function turned() {
   early = 0
   half = Infinity
-  hasTurned()
+  atOnce = 0
 }
 
 /** Hands over what was written, and settles what was answered at once or meanwhile. */

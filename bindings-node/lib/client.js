@@ -4,6 +4,7 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
+const { takenAll } = require('./answers.js')
 const {
   address,
   bytesIfGiven,
@@ -28,7 +29,6 @@ const { adopt, open } = require('./lock.js')
 const { callerOf } = require('./names.js')
 const { Once } = require('./once.js')
 const { questionsFor } = require('./password.js')
-const { takenAll } = require('./sale.js')
 const { Stock, reservationsOf, takeAllOptions, takesOf } = require('./stock.js')
 
 const CLIENT_OPTIONS = [

@@ -13,6 +13,11 @@ export declare class Cache {
 
 /** Carries the calls of one environment. */
 export declare class Channel {
+  /**
+   * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
+   * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
+   */
+  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** The function that decides what was asked. */
   decider(): () => void
   /** The function that makes the calls that were written, as so many numbers, and collects. */
@@ -21,11 +26,6 @@ export declare class Channel {
   collector(): () => void
   /** The function that has JavaScript called to flush, once it has done what it does now. */
   reminder(): () => void
-  /**
-   * Makes a channel that calls `answered` when there is something to collect, and `due` when it is time to flush. `has_loop`
-   * says that JavaScript runs on a loop of libuv, and on no other's that pretends to be one.
-   */
-  constructor(calls: Float64Array, keys: Uint8Array, inbox: Float64Array, instant: Float64Array, answered: () => unknown, due: () => unknown, hasLoop: boolean)
   /** Whether calls are written on JavaScript's own loop. */
   hasOwnLoop(): boolean
   /** Has a client leave when the environment ends. */

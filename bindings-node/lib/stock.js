@@ -4,6 +4,7 @@
 
 const { inspect } = require('node:util')
 const native = require('./native.js')
+const { ledger, page, status, taken } = require('./answers.js')
 const {
   bytesIfGiven,
   bytesOf,
@@ -17,7 +18,6 @@ const {
 } = require('./argument.js')
 const { submitDescribed } = require('./channel.js')
 const { failure } = require('./errors.js')
-const { ledger, page, status, taken } = require('./sale.js')
 
 /** @typedef {import('../index.js').Stock} Surface */
 /** @typedef {(channel: import('./native.js').Channel) => void} Describe */

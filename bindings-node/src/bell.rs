@@ -1,9 +1,9 @@
 //! What has JavaScript called from outside of it. Its own timers will not do: tests replace them, before this package is
 //! loaded or after, by some that never fire.
 
+use napi::Status;
 use napi::bindgen_prelude::{Function, Unknown};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
-use napi::{Env, Status, sys};
 
 use crate::error::{Result, failed};
 
@@ -13,17 +13,6 @@ pub type Bell = ThreadsafeFunction<(), Unknown<'static>, (), Status, false, true
 /// Makes a bell that calls `rung`.
 pub fn bell(rung: &Function<(), Unknown<'static>>) -> Result<Bell> {
     rung.build_threadsafe_function::<()>().weak::<true>().build().map_err(failed)
-}
-
-/// Makes a bell keep its environment from ending, or lets it end.
-pub fn hold(bell: &Bell, env: Env, hold: bool) {
-    bell.handle.with_read_aborted(|gone| {
-        if !gone {
-            let change = if hold { sys::napi_ref_threadsafe_function } else { sys::napi_unref_threadsafe_function };
-            // SAFETY: the function was not finalized (`gone`), and this is the thread of its environment.
-            unsafe { change(env.raw(), bell.handle.get_raw()) };
-        }
-    });
 }
 
 /// They remind JavaScript to flush, by turns: what a bell calls may ring that bell again, and is then called again before

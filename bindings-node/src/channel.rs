@@ -5,22 +5,25 @@
 //! mailbox; a bell wakes JavaScript once for all of them, and it collects them into a third shared array. Nothing here waits,
 //! and no promise is known here: a call is a whole number below 2^53 that JavaScript gives to no second one.
 //!
-//! What is needed for every call are functions (call_functions.rs); the rest are methods.
+//! What is needed for every call are functions; the rest are methods, which take longer to call (function.rs).
 
 use std::cell::{RefCell, RefMut};
+use std::ptr::null_mut;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use napi::Env;
-use napi::bindgen_prelude::{Float64Array, Function, Null, ToNapiValue, Uint8Array, Unknown};
+use napi::bindgen_prelude::{Float64Array, FromNapiValue, Function, Null, ToNapiValue, Uint8Array, Unknown};
+use napi::{Env, sys};
 use napi_derive::napi;
 use quotalock::{Answer, Op};
 
 use crate::answers::Mailbox;
 use crate::at_once::AtOnce;
 use crate::bell::{Reminders, bell};
+use crate::call_array::Asked;
 use crate::client::{Client, Limiter};
-use crate::error;
+use crate::error::{self, failed, thrown};
+use crate::function::{Called, function};
 use crate::own_loop::OwnLoop;
 use crate::transport::{Reminds, Transport};
 
@@ -74,11 +77,35 @@ impl Channel {
         if !transport.borrow().has_loop() {
             let end =
                 |transport: Rc<RefCell<Transport>>| _ = transport.try_borrow_mut().map(|mut transport| transport.end());
-            env.add_env_cleanup_hook(transport.clone(), end).map_err(error::failed)?;
+            env.add_env_cleanup_hook(transport.clone(), end).map_err(failed)?;
         }
         let alive = Rc::new(());
         ALIVE.with(|last| last.replace(Rc::downgrade(&alive)));
         Ok(Channel { decider, free: Vec::new(), transport, mailbox, _alive: alive })
+    }
+
+    /// The function that decides what was asked.
+    #[napi(catch_unwind, ts_return_type = "() => void")]
+    pub fn decider(&self, env: Env) -> error::Result<Unknown<'static>> {
+        function(env, self.decider.clone())
+    }
+
+    /// The function that makes the calls that were written, as so many numbers, and collects.
+    #[napi(catch_unwind, ts_return_type = "(numbers: number) => void")]
+    pub fn flusher(&self, env: Env) -> error::Result<Unknown<'static>> {
+        function(env, Rc::new(Flush(self.transport.clone())))
+    }
+
+    /// The function that writes answers into the inbox: where they end, 1 if there are more, and the answers.
+    #[napi(catch_unwind, ts_return_type = "() => void")]
+    pub fn collector(&self, env: Env) -> error::Result<Unknown<'static>> {
+        function(env, Rc::new(Collect(self.transport.clone())))
+    }
+
+    /// The function that has JavaScript called to flush, once it has done what it does now.
+    #[napi(catch_unwind, ts_return_type = "() => void")]
+    pub fn reminder(&self, env: Env) -> error::Result<Unknown<'static>> {
+        function(env, Rc::new(Remind(self.transport.clone())))
     }
 
     /// Whether calls are written on JavaScript's own loop.
@@ -128,7 +155,17 @@ impl Channel {
     #[napi(catch_unwind, ts_return_type = "any")]
     pub fn value<'e>(&mut self, env: &'e Env, place: u32) -> error::Result<Unknown<'e>> {
         let value = self.transport().take_value(place);
-        value.map_or_else(|| Null.into_unknown(env), |value| value.taken(env)).map_err(error::failed)
+        value.map_or_else(|| Null.into_unknown(env), |value| value.taken(env)).map_err(failed)
+    }
+
+    /// Takes a call that was described for the batch of this tick (described.rs).
+    pub(crate) fn describe(
+        &mut self,
+        make: impl FnOnce(&[Option<quotalock::Limiter>]) -> quotalock::Result<Op<Answer>>,
+    ) -> error::Result<()> {
+        let op = make(&self.decider.limiters.borrow()).map_err(thrown)?;
+        self.transport().described.push(Some(Asked::Call(op)));
+        Ok(())
     }
 
     /// Makes a call that waits for no batch.
@@ -138,5 +175,34 @@ impl Channel {
 
     pub(crate) fn transport(&self) -> RefMut<'_, Transport> {
         self.transport.borrow_mut()
+    }
+}
+
+struct Flush(Rc<RefCell<Transport>>);
+
+impl Called for Flush {
+    fn called(&self, env: Env, numbers: sys::napi_value) -> error::Result<sys::napi_value> {
+        // SAFETY: it is the argument of the call that is made of us.
+        let numbers = unsafe { u32::from_napi_value(env.raw(), numbers) }.map_err(failed)?;
+        self.0.borrow_mut().flush(env, numbers as usize);
+        Ok(null_mut())
+    }
+}
+
+struct Collect(Rc<RefCell<Transport>>);
+
+impl Called for Collect {
+    fn called(&self, env: Env, _: sys::napi_value) -> error::Result<sys::napi_value> {
+        self.0.borrow_mut().collect(env);
+        Ok(null_mut())
+    }
+}
+
+struct Remind(Rc<RefCell<Transport>>);
+
+impl Called for Remind {
+    fn called(&self, env: Env, _: sys::napi_value) -> error::Result<sys::napi_value> {
+        self.0.borrow_mut().remind(env);
+        Ok(null_mut())
     }
 }

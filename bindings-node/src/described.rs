@@ -6,7 +6,7 @@
 
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
-use quotalock::{Answer, Charge, Code, Error, Limiter, Op, Unsettled};
+use quotalock::{Charge, Code, Error, Limiter, Unsettled};
 
 use crate::call_array::Asked;
 use crate::channel::Channel;
@@ -90,15 +90,6 @@ impl Channel {
             Some(actual) => Ok(reservation.inner.settle(unsigned("actual", actual)?)?.erased()),
             None => Ok(reservation.inner.cancel()?.erased()),
         })
-    }
-
-    pub(crate) fn describe(
-        &mut self,
-        make: impl FnOnce(&[Option<Limiter>]) -> quotalock::Result<Op<Answer>>,
-    ) -> Result<()> {
-        let op = make(&self.decider.limiters.borrow()).map_err(thrown)?;
-        self.transport().described.push(Some(Asked::Call(op)));
-        Ok(())
     }
 }
 

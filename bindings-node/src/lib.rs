@@ -10,7 +10,6 @@ mod at_once;
 mod bell;
 mod cache;
 mod call_array;
-mod call_functions;
 mod channel;
 mod client;
 mod described;

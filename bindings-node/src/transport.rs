@@ -11,7 +11,7 @@ use quotalock::{Answer, Op, Result};
 
 use crate::answers::{Answers, Mailbox, Value};
 use crate::at_once::AtOnce;
-use crate::bell::{Reminders, hold};
+use crate::bell::Reminders;
 use crate::call_array::{self, Asked};
 use crate::handles::Handles;
 use crate::look::{self, Looks};
@@ -242,7 +242,7 @@ impl Transport {
     /// More calls will be answered.
     fn expect(&mut self, env: Env, count: usize) {
         if self.under_way == 0 && count > 0 {
-            hold(self.mailbox.bell(), env, true);
+            self.mailbox.hold(env, true);
         }
         self.under_way += count;
     }
@@ -265,7 +265,7 @@ impl Transport {
         if count > 0 {
             self.under_way = self.under_way.saturating_sub(count);
             if self.under_way == 0 {
-                hold(self.mailbox.bell(), env, false);
+                self.mailbox.hold(env, false);
             }
         }
     }

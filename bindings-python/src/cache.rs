@@ -8,10 +8,9 @@ use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 use quotalock::{CacheOptions, Got, Op, Part, WhenAway};
 
 use crate::argument::{self, Key, Maybe, Name, Word, durations, function, kind, list, octets, seconds, shown};
-use crate::call::call;
+use crate::call::{call, enter};
 use crate::carrier::Carrier;
 use crate::client::Client;
-use crate::ending::enter;
 use crate::error::raised;
 use crate::exception::invalid;
 use crate::loading::{self, value};

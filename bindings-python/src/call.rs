@@ -1,4 +1,4 @@
-//! Calls of Python, from which a thread may never come back.
+//! Calls of Python, from which a thread may never come back, and the end of the interpreter, which may come meanwhile.
 //!
 //! Before 3.14 CPython ends a daemon thread when it asks for the GIL after the interpreter began to end, and any Python
 //! code lets go of the GIL and asks for it again. It ends it by `pthread_exit`, which with glibc unwinds the stack; but
@@ -6,18 +6,22 @@
 //! thread that is ended in a call from here waits for ever instead, as CPython itself has them do since 3.14, and as
 //! PyO3 does where it asks for the GIL: nothing of ours runs in it any more, and the process ends around it.
 //!
-//! Not called from here is what Python runs by itself while it makes, converts or drops an object for us: `ending` keeps
-//! threads from being ended just there.
+//! Not called from here is what Python runs by itself whenever it makes, converts or drops an object for us: a collection of
+//! garbage, a finalizer. So the end waits for a moment until no thread is [inside](enter), in the middle of such work, and lets
+//! none begin: when nothing more of ours can be on a stack, the interpreter may end.
 
+use std::cell::Cell;
 use std::mem::forget;
 use std::ptr::null_mut;
-use std::thread::park;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId, park};
+use std::time::{Duration, Instant};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-
-use crate::ending::outside;
+use quotalock::generation;
 
 // PyO3 declares it too, as one that never unwinds, but does not call it. Of a function that PyO3 calls the optimizer
 // would see both declarations as one, and could take it that nothing is to run on an unwind.
@@ -75,4 +79,129 @@ impl Drop for Ended {
             park();
         }
     }
+}
+
+/// How long the end waits for those inside. They only have to come to the end of a finalizer, so that all of this passes
+/// only when one never ends; on a machine that is short of processors a quarter of a second was too little.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long nobody else may come in once nobody is inside: what the interpreter's own last functions take. One that
+/// takes longer, perhaps because it waits for such a thread, is not held up any more.
+const CLOSED: Duration = Duration::from_secs(2);
+/// The pause between two looks.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How many threads are inside: in our code, with the GIL, or waiting for it in what Python does for our code. Changed
+/// under the GIL alone, so without the price of an atomic addition.
+static INSIDE: AtomicUsize = AtomicUsize::new(0);
+/// Of which process they are.
+static OF: AtomicU64 = AtomicU64::new(0);
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+/// Whether it has begun; that is never taken back.
+static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
+/// Which thread ends the interpreter, and until when the others stay outside.
+static DOOR: Mutex<Option<(ThreadId, Instant)>> = Mutex::new(None);
+
+thread_local! {
+    /// How deep this thread is inside.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Says that this thread is inside.
+pub struct Inside(());
+
+/// Comes inside. With the door closed it waits, without the GIL, for the interpreter's end or for the door to open.
+pub fn enter(py: Python<'_>) -> Inside {
+    come(py, 1);
+    Inside(())
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        match DEPTH.get() {
+            0 => {}
+            1 => go(),
+            depth => DEPTH.set(depth - 1),
+        }
+    }
+}
+
+/// Whether the interpreter's end has begun.
+pub fn is_ending() -> bool {
+    HAS_BEGUN.load(Ordering::Relaxed)
+}
+
+/// Does what may take as long as it likes and is safe by itself: the end does not wait for it.
+pub fn outside<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
+    let depth = DEPTH.get();
+    if depth == 0 {
+        return work();
+    }
+    go();
+    let done = work();
+    come(py, depth);
+    done
+}
+
+fn come(py: Python<'_>, depth: usize) {
+    if DEPTH.get() > 0 {
+        DEPTH.set(DEPTH.get() + depth);
+        return;
+    }
+    if IS_ENDING.load(Ordering::Relaxed)
+        && let Some(left) = closed_for()
+    {
+        py.detach(|| thread::sleep(left));
+    }
+    of_this_process();
+    INSIDE.store(INSIDE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    DEPTH.set(depth);
+}
+
+fn go() {
+    DEPTH.set(0);
+    // Those that a forked child inherits it does not count.
+    INSIDE.store(INSIDE.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+}
+
+/// For how long this thread has to stay outside.
+fn closed_for() -> Option<Duration> {
+    let (by, until) = (*DOOR.lock().unwrap_or_else(PoisonError::into_inner))?;
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        IS_ENDING.store(false, Ordering::Relaxed);
+    }
+    (by != thread::current().id() && !left.is_zero()).then_some(left)
+}
+
+/// In a forked child nobody is inside but, perhaps, the one who lives on.
+fn of_this_process() {
+    let generation = generation();
+    if OF.load(Ordering::Relaxed) != generation {
+        OF.store(generation, Ordering::Relaxed);
+        INSIDE.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Closes the door, waits until nobody else is inside, and reports what they did. Called at the interpreter's end, with the GIL, under which all
+/// of this changes.
+#[pyfunction]
+#[pyo3(name = "settle_threads")]
+pub fn settle(py: Python<'_>) {
+    of_this_process();
+    let now = Instant::now();
+    close_until(now + PATIENCE + CLOSED);
+    IS_ENDING.store(true, Ordering::Relaxed);
+    HAS_BEGUN.store(true, Ordering::Relaxed);
+    py.detach(|| {
+        while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
+            thread::sleep(PAUSE);
+        }
+        quotalock::reports::flush();
+    });
+    close_until(Instant::now() + CLOSED);
+}
+
+/// Keeps the door closed to all threads but this one.
+fn close_until(until: Instant) {
+    *DOOR.lock().unwrap_or_else(PoisonError::into_inner) = Some((thread::current().id(), until));
 }

@@ -1,4 +1,4 @@
-//! Who awaits a call on a loop, and what follows from its answer.
+//! Who awaits a call on a loop, what follows from its answer, and giving it.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,10 @@ use pyo3::prelude::*;
 use quotalock::driver::LoopLink;
 use quotalock::{Answer, Result};
 
-use crate::call::call_inside;
+use crate::advice;
+use crate::answer::object;
+use crate::call::{call_inside, call_method};
+use crate::error::raised;
 use crate::loop_loading::{Shared, lock};
 
 /// Who awaits a call.
@@ -126,4 +129,31 @@ fn is_cancelled(future: &Py<PyAny>) -> bool {
         |py: Python<'_>| call_inside(future.getattr(py, intern!(py, "cancelled"))?.bind(py), [])?.is_truthy();
     // The GIL is held: the link works only when the loop lets it.
     Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
+}
+
+/// Resolves futures. A future that was cancelled meanwhile is left alone.
+pub fn resolve(py: Python<'_>, done: Vec<Answered>) {
+    for (future, outcome) in done {
+        let answer = given(py, outcome);
+        let future = future.bind(py);
+        let told = match answer {
+            Ok(answer) => call_method(future, intern!(py, "set_result"), [answer.bind(py)]),
+            Err(error) => call_method(future, intern!(py, "set_exception"), [error.into_value(py).bind(py)]),
+        };
+        let is_over =
+            || call_method(future, intern!(py, "done"), []).and_then(|done| done.is_truthy()).unwrap_or(false);
+        if let Err(error) = told
+            && !is_over()
+        {
+            error.write_unraisable(py, Some(future));
+        }
+    }
+    advice::warn_nobody(py);
+}
+
+fn given(py: Python<'_>, outcome: Outcome) -> PyResult<Py<PyAny>> {
+    match outcome {
+        Outcome::Answer(answer) => object(py, answer.map_err(|error| raised(py, &error))?),
+        Outcome::Carried => Ok(py.None()),
+    }
 }

@@ -1,16 +1,22 @@
-//! How a described call is carried out: on this thread, without the GIL, or on the running loop.
+//! How a described call is carried out: on this thread, without the GIL, or on the running loop, which has a driver of its own.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use quotalock::{AnswerValue, Op};
+use pyo3::sync::PyOnceLock;
+use quotalock::driver::Sink;
+use quotalock::{Answer, AnswerValue, Op};
 
 use crate::advice;
 use crate::answer::object;
+use crate::call::{call, enter};
 use crate::decision::Decision;
-use crate::ending::enter;
 use crate::error::raised;
 use crate::exception::internal;
 use crate::interruption::interruptibly;
-use crate::loops::Loops;
+use crate::link::LoopDriver;
+use crate::loop_loading::Shared;
+use crate::password::Password;
 
 /// What a caller gets for a decision that was made at once, also on a loop.
 #[inline]
@@ -78,5 +84,83 @@ impl Carrier {
         if let Some(loops) = &self.loops {
             loops.close(py);
         }
+    }
+}
+
+/// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
+/// found locked, not even after a fork.
+pub struct Loops {
+    drivers: Mutex<Vec<Py<LoopDriver>>>,
+    /// That of the client, if a function tells it.
+    password: Option<Password>,
+}
+
+impl Loops {
+    /// For a client with this password.
+    pub fn new(password: Option<Password>) -> Loops {
+        password.iter().for_each(Password::on_loops);
+        Loops { drivers: Mutex::default(), password }
+    }
+
+    /// Submits a call on the running loop and returns its future; see [`LoopDriver::submit`].
+    pub fn submit(&self, py: Python<'_>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
+        LoopDriver::submit(self.driver(py)?.bind(py), op, naps)
+    }
+
+    /// Makes the calls of a load's step; see [`LoopDriver::carry`].
+    pub fn carry(&self, py: Python<'_>, calls: Vec<Op<Answer>>, loading: Shared) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
+        LoopDriver::carry(self.driver(py)?.bind(py), calls, loading)
+    }
+
+    /// Returns a future of the running loop for what another thread answers; see [`LoopDriver::expect`].
+    pub fn expect(&self, py: Python<'_>, ask: impl FnOnce(u64, &Arc<dyn Sink>)) -> PyResult<Py<PyAny>> {
+        let _inside = enter(py);
+        LoopDriver::expect(self.driver(py)?.bind(py), ask)
+    }
+
+    /// The driver of the running loop.
+    fn driver(&self, py: Python<'_>) -> PyResult<Py<LoopDriver>> {
+        static RUNNING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let event_loop = call(RUNNING.import(py, "asyncio", "get_running_loop")?, [])?;
+        let found = self.lock().iter().find(|driver| driver.get().drives(&event_loop)).map(|d| d.clone_ref(py));
+        found.map_or_else(|| self.add(&event_loop), Ok)
+    }
+
+    /// Hangs up everywhere; calls under way end with `closed`.
+    pub fn close(&self, py: Python<'_>) {
+        self.take_ours().iter().for_each(|driver| LoopDriver::retire(driver.bind(py)));
+    }
+
+    /// Makes a driver for a loop. Those of closed loops hang up; those of the parent of a fork are forgotten, for
+    /// even the end of their loop would reach into the parent's epoll.
+    fn add(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
+        let py = event_loop.py();
+        let made = LoopDriver::attach(event_loop, self.password.clone())?;
+        let (kept, over): (Vec<_>, Vec<_>) =
+            self.take_ours().into_iter().partition(|driver| driver.get().has_open_loop(py));
+        over.iter().for_each(|driver| drop(driver.get().hang_up(py)));
+        let mut drivers = self.lock();
+        drivers.extend(kept);
+        drivers.push(made.clone_ref(py));
+        Ok(made)
+    }
+
+    /// Takes the drivers out. Those of the parent of a fork are forgotten.
+    fn take_ours(&self) -> Vec<Py<LoopDriver>> {
+        let drivers = std::mem::take(&mut *self.lock());
+        let (ours, foreign): (Vec<_>, Vec<_>) = drivers.into_iter().partition(|driver| driver.get().is_ours());
+        foreign.into_iter().for_each(std::mem::forget);
+        ours
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Py<LoopDriver>>> {
+        self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        self.take_ours().iter().for_each(|driver| driver.get().dismiss());
     }
 }

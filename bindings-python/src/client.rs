@@ -9,11 +9,10 @@ use pyo3::prelude::*;
 use quotalock::{LimiterCache, OnError, Options, convert};
 
 use crate::argument::{Prefix, Url, Word, seconds, shown};
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, Loops};
 use crate::error::raised;
 use crate::hook::Hook;
 use crate::loop_loading::Loading;
-use crate::loops::Loops;
 use crate::password::Password;
 
 /// A timeout above this is one of milliseconds, more likely than not.

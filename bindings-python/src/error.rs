@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use quotalock::Error;
 
+use crate::call::enter;
 use crate::decision::Decision;
-use crate::ending::enter;
 use crate::exception::exception;
 
 /// The exception for an error, of the class that its code names.

@@ -5,8 +5,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
 use quotalock::Code;
 
-use crate::call::call;
-use crate::ending::enter;
+use crate::call::{call, enter};
 
 /// The exception of the class that a code names; of `limited` it has the decision.
 pub fn exception(py: Python<'_>, code: Code, message: &str, decision: Option<&Bound<'_, PyAny>>) -> PyErr {

@@ -15,8 +15,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use quotalock::generation;
 
-use crate::call::call;
-use crate::ending::outside;
+use crate::call::{call, outside};
 use crate::exception::internal;
 use crate::password::{answer_first, is_asked};
 

@@ -8,10 +8,9 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
 use crate::argument::{Maybe, function};
-use crate::call::call;
+use crate::call::{call, enter};
 use crate::combined::CombinedDecision;
 use crate::decision::Decision;
-use crate::ending::enter;
 
 /// Such a function, if there is one.
 pub struct Hook(Option<Py<PyAny>>);

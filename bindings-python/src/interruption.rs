@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::ending::outside;
+use crate::call::outside;
 use crate::greenlets;
 use crate::password::{answer_first, answer_here};
 

@@ -5,7 +5,6 @@ mod address;
 mod advice;
 mod answer;
 mod argument;
-mod asking;
 mod basket;
 mod cache;
 mod call;
@@ -15,11 +14,8 @@ mod charge;
 mod client;
 mod combined;
 mod decision;
-mod doorbell;
-mod ending;
 mod error;
 mod exception;
-mod future;
 mod greenlets;
 mod hook;
 mod http;
@@ -37,7 +33,6 @@ mod lock_makers;
 mod lock_options;
 mod locks;
 mod loop_loading;
-mod loops;
 mod loss;
 mod metrics;
 mod once;
@@ -69,13 +64,13 @@ mod _native {
     #[pymodule_export]
     use super::cache::Cache;
     #[pymodule_export]
+    use super::call::settle;
+    #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
     use super::combined::CombinedDecision;
     #[pymodule_export]
     use super::decision::Decision;
-    #[pymodule_export]
-    use super::ending::settle;
     #[pymodule_export]
     use super::hook::{tell, tell_decisions, tell_lost};
     #[pymodule_export]

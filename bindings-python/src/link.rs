@@ -1,4 +1,5 @@
-//! One client's connections on one asyncio loop. The loop watches its descriptors; no thread touches Python.
+//! One client's connections on one asyncio loop, and the calls that are made on them, each with a future for its answer. The loop
+//! watches the descriptors; no thread touches Python.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,13 +10,12 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
+use quotalock::{Answer, Op};
 
-use crate::call::{call, call_method};
-use crate::caller::{Caller, Done};
-use crate::doorbell::{Doorbell, Owner};
-use crate::ending::enter;
+use crate::call::{call, call_method, enter};
+use crate::caller::{AnswersTo, Caller, Done, Outcome, Step, resolve};
 use crate::error::raised;
-use crate::future::resolve;
+use crate::loop_loading::{Shared, lock};
 use crate::ours::Ours;
 use crate::password::Password;
 use crate::watch::{listen, tell};
@@ -25,7 +25,7 @@ use crate::watch::{listen, tell};
 #[pyclass(frozen, module = "quotalock._native")]
 pub struct LoopDriver {
     pub event_loop: Py<PyAny>,
-    pub create_future: Py<PyAny>,
+    create_future: Py<PyAny>,
     /// What the loop shall run us in: it would keep that of whoever happened to call first.
     context: Py<PyAny>,
     /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
@@ -42,9 +42,9 @@ pub struct LoopDriver {
 pub struct State {
     pub link: LoopLink<Caller>,
     /// Whether a flush was asked of the loop already.
-    pub flush_due: bool,
+    flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
-    pub quiet: bool,
+    quiet: bool,
     pub timer: Option<(Instant, Py<PyAny>)>,
 }
 
@@ -120,9 +120,83 @@ impl LoopDriver {
             state: Ours::new(Mutex::new(State { link, flush_due: false, quiet: true, timer: None })),
         };
         let driver = Bound::new(py, driver)?;
-        let bell = Bound::new(py, Doorbell::new(driver.clone().unbind()))?;
+        let bell = Bound::new(py, Doorbell { driver: driver.clone().unbind() })?;
         listen(event_loop, &context, wake_fd, &bell)?;
         Ok(driver.unbind())
+    }
+
+    /// Submits a call and returns its future, which is done already if the call was answered without I/O. `naps` says
+    /// that the call may be long under way without being sent.
+    pub fn submit(slf: &Bound<'_, Self>, op: Op<Answer>, naps: bool) -> PyResult<Py<PyAny>> {
+        LoopDriver::ask(slf, naps, [(op, AnswersTo::Caller)])
+    }
+
+    /// Makes the calls of a load's step, and returns the future of their end.
+    pub fn carry(slf: &Bound<'_, Self>, mut calls: Vec<Op<Answer>>, loading: Shared) -> PyResult<Py<PyAny>> {
+        if calls.is_empty() {
+            lock(&loading).on_answers(Vec::new());
+            let future = call(slf.get().create_future.bind(slf.py()), [])?.unbind();
+            resolve(slf.py(), vec![(future.clone_ref(slf.py()), Outcome::Carried)]);
+            return Ok(future);
+        }
+        if calls.len() == 1
+            && let Some(only) = calls.pop()
+        {
+            return LoopDriver::ask(slf, false, [(only, AnswersTo::Load(loading))]);
+        }
+        let step = Arc::new(Step::new(calls.len(), loading));
+        let part = |(at, op)| (op, AnswersTo::Step(step.clone(), at));
+        LoopDriver::ask(slf, false, calls.into_iter().enumerate().map(part))
+    }
+
+    /// Submits calls, which have one future.
+    fn ask(
+        slf: &Bound<'_, Self>,
+        naps: bool,
+        calls: impl IntoIterator<Item = (Op<Answer>, AnswersTo)>,
+    ) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = call(this.create_future.bind(py), [])?;
+        let (done, naps, at_once, later) = {
+            let mut state = this.lock();
+            // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
+            let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
+            for (op, answers) in calls {
+                state.link.submit(op, Caller::new(future.clone().unbind(), answers));
+            }
+            let done = Done::take(py, &mut state.link);
+            let later = done.count() == 0 && !at_once && !std::mem::replace(&mut state.flush_due, true);
+            (done, naps || !state.link.is_connected(), at_once, later)
+        };
+        if done.count() > 0 {
+            LoopDriver::tell_all(slf, done)?;
+            return Ok(future.unbind());
+        }
+        if naps {
+            LoopDriver::mind(slf, &future)?;
+        }
+        if at_once {
+            LoopDriver::work(slf, LoopLink::flush)?;
+        } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), &slf.getattr(intern!(py, "_flush"))?) {
+            this.lock().flush_due = false;
+            return Err(error);
+        }
+        Ok(future.unbind())
+    }
+
+    /// Returns a future that is resolved by what comes to the place that `ask` is given, under that number.
+    pub fn expect(slf: &Bound<'_, Self>, ask: impl FnOnce(u64, &Arc<dyn Sink>)) -> PyResult<Py<PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let future = call(this.create_future.bind(py), [])?;
+        LoopDriver::mind(slf, &future)?;
+        let (number, sink) = {
+            let mut state = this.lock();
+            (state.link.expect(Caller::new(future.clone().unbind(), AnswersTo::Caller)), state.link.sink())
+        };
+        ask(number, &sink);
+        let done = Done::take(py, &mut this.lock().link);
+        LoopDriver::tell_all(slf, done)?;
+        Ok(future.unbind())
     }
 
     /// Whether this driver serves the calls that are made on `event_loop` in this process.
@@ -142,19 +216,19 @@ impl LoopDriver {
     }
 
     /// Has the future's cancellation take its call back.
-    pub fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn mind(slf: &Bound<'_, Self>, future: &Bound<'_, PyAny>) -> PyResult<()> {
         let settled = slf.getattr(intern!(slf.py(), "_settled"))?;
         call_method(future, intern!(slf.py(), "add_done_callback"), [&settled]).map(drop)
     }
 
     /// Resolves what was answered, and minds who has to wait for more.
-    pub fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
+    fn tell_all(slf: &Bound<'_, Self>, done: Done) -> PyResult<()> {
         resolve(slf.py(), done.answered);
         done.waiting.iter().try_for_each(|future| LoopDriver::mind(slf, future.bind(slf.py())))
     }
 
     /// Takes what the link rings for: a connection that was made, an answer of another thread, or a dismissal.
-    pub fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
+    fn wake(slf: &Bound<'_, Self>) -> PyResult<()> {
         if slf.get().is_dismissed.load(Ordering::Relaxed) {
             return LoopDriver::_retire(slf);
         }
@@ -163,7 +237,7 @@ impl LoopDriver {
     }
 
     /// Lets the link do something, resolves what was answered, and has the loop watch what is to be watched now.
-    pub fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
+    fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
         let py = slf.py();
         let (interest, done) = {
             let mut state = slf.get().lock();
@@ -218,20 +292,31 @@ fn turn<'py>(driver: &Bound<'py, LoopDriver>) -> PyResult<Bound<'py, PyAny>> {
     driver.getattr(intern!(driver.py(), "_turn"))
 }
 
-impl Owner for Py<LoopDriver> {
-    fn wake(&self, py: Python<'_>) -> PyResult<()> {
-        LoopDriver::wake(self.bind(py))
+/// What the loop calls when the link rings. It belongs to the loop alone: when it goes, nobody awaits anything there any
+/// more.
+#[pyclass(frozen, module = "quotalock._native")]
+struct Doorbell {
+    driver: Py<LoopDriver>,
+}
+
+#[pymethods]
+impl Doorbell {
+    fn __call__(&self, py: Python<'_>) -> PyResult<()> {
+        let _inside = enter(py);
+        LoopDriver::wake(self.driver.bind(py))
     }
 
-    fn let_go(&self) {
-        let driver = self.get();
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.driver)
+    }
+}
+
+impl Drop for Doorbell {
+    fn drop(&mut self) {
+        let driver = self.driver.get();
         // A child of a fork that closes its parent's loop leaves the parent's connection alone.
         if driver.is_ours() {
             drop(driver.let_go());
         }
-    }
-
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(self)
     }
 }

@@ -10,9 +10,9 @@ use pyo3::types::{PyBytes, PyString, PyTuple, PyWeakrefMethods, PyWeakrefReferen
 use quotalock::{LockOptions, LockState, Op, convert};
 
 use crate::argument::{self, Maybe, octets, seconds, shown, whole};
+use crate::call::enter;
 use crate::carrier::Carrier;
 use crate::client::Client;
-use crate::ending::enter;
 use crate::error::raised;
 use crate::hook::Hook;
 use crate::interruption::interruptibly;

@@ -7,10 +7,9 @@ use pyo3::types::{PyBytes, PyString};
 use quotalock::{Got, OnceOptions, Op};
 
 use crate::argument::{self, Maybe, Name, durations, octets, shown};
-use crate::call::call;
+use crate::call::{call, enter};
 use crate::carrier::Carrier;
 use crate::client::Client;
-use crate::ending::enter;
 use crate::error::raised;
 use crate::loading::{self, value};
 use crate::loop_loading::Loading;

@@ -11,8 +11,7 @@ use quotalock::driver::{PasswordQuestion, PasswordQuestions, Sink};
 use quotalock::{Cause, ForkCell, PasswordProvider};
 
 use crate::argument::{function, kind};
-use crate::call::call;
-use crate::ending::enter;
+use crate::call::{call, enter};
 use crate::exception::invalid;
 
 /// The password of one client.

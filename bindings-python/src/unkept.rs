@@ -7,8 +7,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
-use crate::call::call;
-use crate::ending::{enter, is_ending};
+use crate::call::{call, enter, is_ending};
 
 /// Warns of what became of an object that nobody keeps, as `warnings.warn` does; the place is that of whoever let it go. Not at the
 /// interpreter's end, when everything goes.

@@ -33,7 +33,7 @@ def test_there_is_no_circle(copy: Path) -> None:
         ("cli/src/words.rs", "use crate::output::table;", "words -> output"),
         ("bindings-php/src/exception.rs", "use crate::client::Client;", "exception -> client"),
         ("bindings-python/src/exception.rs", "use crate::{decision::Decision};", "exception -> decision"),
-        ("bindings-python/src/doorbell.rs", "fn f(_: crate::link::LoopDriver) {}", "doorbell -> link"),
+        ("bindings-python/src/caller.rs", "fn f(_: crate::link::LoopDriver) {}", "caller -> link"),
         ("bindings-python/src/carrier.rs", "use crate::client::Client;", "carrier -> client"),
         (
             "bindings-python/python/quotalock/aio/_stock.py",

@@ -4,8 +4,6 @@
 //!   process' thread can do (waiting for a lock, telling its loss) comes back to it by a bell that the loop watches too.
 //! * [`submit`]: many calls go out in one batch to the process' thread, and come back to a [`Sink`] in one.
 
-mod watched;
-
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -13,20 +11,17 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use watched::WatchedSockets;
-
 use crate::base::error::{Code, Error, Result};
 use crate::call::answer::Answer;
 use crate::machine::{Call, Driver, GiveUp, Machine, Settled, SharedCall, Start};
 use crate::op::Op;
 use crate::reactor::{partings, thread};
 use crate::redis::link::closed;
-use crate::redis::links::Links;
+use crate::redis::links::{Links, Socket};
 use crate::session::exchange::{Exchange, Step};
 
 pub use crate::base::credentials::{PasswordQuestion, PasswordQuestions};
-pub use crate::call::sink::Sink;
-pub use watched::Change;
+pub use crate::call::answer::Sink;
 
 /// Submits calls under numbers of the caller's to the process' thread. Returns those that were answered at once (from
 /// memory, or by the failure policy); the others come to `sink`, on another thread.
@@ -52,6 +47,61 @@ pub struct Interest {
     pub changes: Vec<Change>,
     /// Turn after this time at the latest; none if nothing is under way.
     pub next_turn: Option<Duration>,
+}
+
+/// What a loop is to be told about a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// To watch it for writing, or else for reading, and to call [`turn`](LoopLink::turn) when it is ready.
+    Watch {
+        /// The descriptor.
+        descriptor: RawFd,
+        /// Whether for writing.
+        writing: bool,
+    },
+    /// To watch it so no more. The descriptor may be closed already.
+    Leave {
+        /// The descriptor.
+        descriptor: RawFd,
+        /// Whether for writing.
+        writing: bool,
+    },
+}
+
+/// What the loop watches now.
+#[derive(Default)]
+struct WatchedSockets(Vec<Socket>);
+
+impl WatchedSockets {
+    /// Takes what shall be watched, and returns what the loop must be told, in this order: a new socket may have the
+    /// descriptor of one that has gone.
+    fn update(&mut self, sockets: impl Iterator<Item = Socket> + Clone) -> Vec<Change> {
+        if sockets.clone().eq(self.0.iter().copied()) {
+            return Vec::new();
+        }
+        let before = std::mem::replace(&mut self.0, sockets.collect());
+        let find = |all: &[Socket], id| all.iter().find(|socket| socket.id == id).copied();
+        let mut changes = Vec::new();
+        for Socket { descriptor, id, writable } in &before {
+            let now = find(&self.0, *id);
+            if now.is_none() {
+                changes.push(Change::Leave { descriptor: *descriptor, writing: false });
+            }
+            if *writable && !now.is_some_and(|now| now.writable) {
+                changes.push(Change::Leave { descriptor: *descriptor, writing: true });
+            }
+        }
+        for Socket { descriptor, id, writable } in &self.0 {
+            let before = find(&before, *id);
+            if before.is_none() {
+                changes.push(Change::Watch { descriptor: *descriptor, writing: false });
+            }
+            if *writable && !before.is_some_and(|before| before.writable) {
+                changes.push(Change::Watch { descriptor: *descriptor, writing: true });
+            }
+        }
+        changes
+    }
 }
 
 /// Where other threads leave what a loop shall take.
@@ -345,3 +395,6 @@ impl<T: 'static> LoopLink<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

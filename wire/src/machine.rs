@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::base::error::{Code, Error, Result};
-use crate::call::answer::Answer;
+use crate::call::answer::{Answer, Sink};
 use crate::call::hint::AttemptId;
-use crate::call::sink::Sink;
 use crate::connection::subscription::HintChannel;
 use crate::session::Session;
 use crate::session::exchange::Exchange;

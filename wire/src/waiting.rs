@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::sink::Sink;
+use crate::call::answer::{Answer, Sink};
 use crate::connection::deadline::sleep_until;
 use crate::machine::{Driver, Machine, Next, Start};
 use crate::reactor::{completion, thread};

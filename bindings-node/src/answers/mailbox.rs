@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::{Env, sys};
 use quotalock::driver::Sink;
 use quotalock::{Answer, Result};
 
@@ -28,9 +29,15 @@ impl Mailbox {
         Mailbox { contents: Mutex::default(), bell }
     }
 
-    /// What wakes JavaScript, and holds its environment open while calls are under way.
-    pub fn bell(&self) -> &Bell {
-        &self.bell
+    /// Keeps the environment from ending, as long as calls are under way, or lets it end.
+    pub fn hold(&self, env: Env, hold: bool) {
+        self.bell.handle.with_read_aborted(|gone| {
+            if !gone {
+                let change = if hold { sys::napi_ref_threadsafe_function } else { sys::napi_unref_threadsafe_function };
+                // SAFETY: the function was not finalized (`gone`), and this is the thread of its environment.
+                unsafe { change(env.raw(), self.bell.handle.get_raw()) };
+            }
+        });
     }
 
     /// Leaves word that a lock was lost that is watched under this number.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ext_php_rs::types::Zval;
 use quotalock::{Code, Error};
 
-use super::text::{Key, Taken, text};
+use super::scalar::{Key, Taken, text};
 use super::{type_name, wrong_type};
 use crate::exception::Problem;
 

@@ -11,8 +11,8 @@ use super::state::KeyState;
 use crate::limiter::decision::{CombinedDecision, Decision};
 use crate::limiter::denials::Frees;
 use wire::base::source::Source;
-use wire::call::known::Lesson;
 use wire::call::prelude::*;
+use wire::call::space::Lesson;
 
 /// One of the charges.
 pub(super) struct CombinedCharge {

@@ -14,9 +14,9 @@ use crate::limiter::decision::Decision;
 use crate::limiter::denials::Frees;
 use wire::base::error::shown;
 use wire::base::source::Source;
-use wire::call::known::Lesson;
 use wire::call::prelude::*;
 use wire::call::resp;
+use wire::call::space::Lesson;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {

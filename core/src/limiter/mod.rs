@@ -22,7 +22,6 @@ pub(crate) mod purse;
 mod replay;
 mod request_memory;
 mod reservation;
-mod rule_decisions;
 mod script;
 mod spec;
 mod state;

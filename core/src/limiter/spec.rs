@@ -14,8 +14,8 @@ use crate::reports::Reporter;
 use wire::base::error::{Cause, Code, Error, Result, shown, span};
 use wire::base::source::Source;
 use wire::call::command::{odd_reply, unsigned};
-use wire::call::known::Lesson;
 use wire::call::resp::Reply;
+use wire::call::space::Lesson;
 use wire::metrics::DecisionCounters;
 use wire::session::Session;
 

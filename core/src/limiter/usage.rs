@@ -3,8 +3,7 @@
 
 use std::any::Any;
 
-use wire::call::known::Knowledge;
-use wire::call::space::Space;
+use wire::call::space::{Knowledge, Space};
 
 /// What distinguishes a rule: its algorithm, limit, period and capacity.
 pub type RuleName = [u64; 4];

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use super::attempt::{Attempt, taken_back};
 use super::held::HeldLock;
-use super::{quorum, to_thread};
+use super::queue::guest;
+use super::quorum;
 use wire::base::error::{Code, Error, Result};
-use wire::call::answer::Answer;
-use wire::call::sink::Sink;
+use wire::call::answer::{Answer, Sink};
 use wire::connection::subscription::HintChannel;
 use wire::driver;
 use wire::machine::{Driver, GiveUp, Machine, Next, Start, WaitPlace};
@@ -32,8 +32,8 @@ impl Acquisition {
     fn keep(&self) -> fn(&Arc<HeldLock>) {
         match self.driver {
             // A process that wants no thread of ours renews nothing.
-            Driver::Caller | Driver::Loop => to_thread::keep_if_renewed,
-            Driver::Threads | Driver::Process => to_thread::watch,
+            Driver::Caller | Driver::Loop => guest::keep_if_renewed,
+            Driver::Threads | Driver::Process => guest::watch,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Machine for Acquisition {
             return;
         }
         if self.driver != Driver::Caller {
-            return to_thread::forget(&attempt);
+            return guest::forget(&attempt);
         }
         // A server that answered a moment ago has the client's timeout, as a new connection to it may be needed; a caller who was
         // failed or interrupted waits no longer than a moment.
@@ -95,7 +95,7 @@ impl Machine for Acquisition {
 
     fn enter(mut self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
         match self.attempt.take() {
-            Some(attempt) => to_thread::acquire(attempt, id, sink),
+            Some(attempt) => guest::acquire(attempt, id, sink),
             None => sink.complete(vec![(id, Err(taken_back()))]),
         }
     }
@@ -107,7 +107,7 @@ impl Machine for Acquisition {
     }
 
     fn block(mut self: Box<Self>, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-        let keep = if self.driver == Driver::Caller { to_thread::keep_if_renewed } else { to_thread::watch };
+        let keep = if self.driver == Driver::Caller { guest::keep_if_renewed } else { guest::watch };
         let attempt = self.attempt.take().ok_or_else(taken_back)?;
         quorum::acquire(attempt, keep, interrupted).map(Answer::new)
     }
@@ -151,7 +151,7 @@ impl Machine for Acquisition {
 impl Drop for Acquisition {
     fn drop(&mut self) {
         // Of one that was described only, nothing is left.
-        self.attempt.iter().for_each(to_thread::forget);
+        self.attempt.iter().for_each(guest::forget);
     }
 }
 
@@ -218,14 +218,14 @@ impl Machine for HandleRelease {
             // On a loop its client's waiters are known; elsewhere the thread knows of those of all.
             && (self.driver != Some(Driver::Loop) || held.spec.session.engine().has_waiters())
         {
-            to_thread::freed(&held.spec);
+            guest::freed(&held.spec);
         }
         Next::Done(Ok(Answer::new(released && self.was_held)))
     }
 
     fn enter(mut self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
         match self.held.take() {
-            Some(held) => to_thread::release(held, self.was_held, id, sink),
+            Some(held) => guest::release(held, self.was_held, id, sink),
             None => sink.complete(vec![(id, Ok(Answer::new(false)))]),
         }
     }

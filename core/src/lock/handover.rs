@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::held::HeldLock;
 use super::options::check_ttl;
 use super::passed::Passed;
+use super::queue::guest;
 use super::spec::LockSpec;
-use super::{Inner, Lock, LockOptions, acquisition, to_thread};
+use super::{Inner, Lock, LockOptions, acquisition};
 use crate::client::Client;
 use crate::lock::lease_table::Adopt;
 use wire::base::error::{Code, Error, Result, shown};
@@ -150,7 +151,7 @@ impl AdoptCall {
     fn take_over(&self, token: u64) -> bool {
         let held = Arc::new(HeldLock::new(self.lock.spec.clone(), self.adopt.heir, token, self.sent));
         if self.lock.granted(&held, self.number) && held.is_held() {
-            to_thread::keep_if_renewed(&held);
+            guest::keep_if_renewed(&held);
             return true;
         }
         acquisition::give_back(held);

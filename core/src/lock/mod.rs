@@ -12,7 +12,6 @@ mod queue;
 mod quorum;
 mod renewals;
 mod spec;
-mod to_thread;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -35,6 +34,7 @@ pub use options::{
     MAX_PERMITS, MIN_LOCK_TTL,
 };
 use options::{check_floor, check_ttl};
+use queue::guest;
 pub(crate) use quorum::{release as release_everywhere, scripts};
 use spec::LockKind;
 pub(crate) use spec::LockSpec;
@@ -249,7 +249,7 @@ impl Lock {
             held.on_loss(listener);
             // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
             if held.is_held() {
-                to_thread::watch(&held);
+                guest::watch(&held);
             }
         }
     }
@@ -350,7 +350,7 @@ impl Inner {
         let (attempt, held) = (std::mem::take(&mut handle.attempt), handle.held.take());
         drop(handle);
         if attempt != 0 {
-            to_thread::look_for_abandoned(&self.spec);
+            guest::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
             acquisition::give_back(held);

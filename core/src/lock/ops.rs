@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::held::HeldLock;
+use super::queue::guest;
+use super::quorum;
 use super::spec::LockSpec;
-use super::{quorum, to_thread};
 use crate::lock::lease_table::{ExtendLease, ForceRelease};
 use wire::call::prelude::*;
 
@@ -99,7 +100,7 @@ impl Command for ForceReleaseCall {
     }
 
     fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
-        to_thread::freed(&self.spec);
+        guest::freed(&self.spec);
         self.release.decode(fields, origin)
     }
 }

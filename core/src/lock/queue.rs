@@ -1,6 +1,6 @@
 //! Those of one client in this process who wait for locks: for each lock they stand in line, and only the first asks Redis.
 
-mod guest;
+pub(super) mod guest;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -10,10 +10,9 @@ use super::attempt::{Attempt, SHORT_HOLD, taken_back};
 use super::held::HeldLock;
 use super::renewals::{Due, Renewals};
 use wire::base::error::Result;
-use wire::call::answer::Answer;
+use wire::call::answer::{Answer, Tag};
 use wire::call::command::Command;
 use wire::call::hint::AttemptId;
-use wire::call::sink::Tag;
 use wire::connection::subscription::HintChannel;
 use wire::machine::Next;
 use wire::reactor::{Action, WaitStage, Work};

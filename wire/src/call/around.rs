@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::base::error::{Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
-use crate::call::known::Lesson;
 use crate::call::resp::Reply;
 use crate::call::script::Script;
+use crate::call::space::Lesson;
 
 /// What a caller wants done when Redis cannot answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

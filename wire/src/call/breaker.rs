@@ -1,11 +1,16 @@
-//! What keeps a dead Redis from costing every call its timeout.
+//! What keeps a Redis that is dead, or refuses to work for a while, from costing every call its timeout or its retries.
 //!
-//! A connection that cannot be made opens the breaker for a time in proportion to what the attempt cost. While it is
+//! A connection that cannot be made opens the [`Breaker`] for a time in proportion to what the attempt cost. While it is
 //! open, calls are answered at once; when the time is over one call goes through as the probe. Nothing here can get
 //! stuck: the probe holds its turn by a lease, so one that vanishes is followed by another.
+//!
+//! A call that was refused until its time was nearly over (a replica that may not write, a disk that is full, a script that
+//! never ends) makes the next ones answered at once by the [`RefusalBreaker`]. One call at a time goes through as the probe, and
+//! is not sent again when it is refused: so looking is cheap, and happens often. That a script has run proves no more than it did:
+//! where writes were refused, only one that wrote ends it; after one that only read all calls are probes.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::error::Error;
@@ -15,6 +20,10 @@ use crate::metrics::BreakerGauge;
 const SHORTEST: Duration = Duration::from_millis(10);
 /// The longest time between probes, and so the longest time that a recovery goes unnoticed.
 const LONGEST: Duration = Duration::from_secs(1);
+/// The time until the first probe after a refusal; it doubles with each that is refused.
+const SHORTEST_REFUSAL: Duration = Duration::from_millis(10);
+/// The longest time between probes after refusals.
+const LONGEST_REFUSAL: Duration = Duration::from_millis(200);
 
 /// Why a call was not let through.
 pub(crate) struct NotSent {
@@ -23,7 +32,7 @@ pub(crate) struct NotSent {
 }
 
 /// Until when calls are refused, and why; then one at a time goes through as the probe.
-pub(super) struct Probes {
+struct Probes {
     base: Instant,
     /// 0: nothing is refused; else the microsecond after `base` at which the next probe may go.
     pub(crate) until: AtomicU64,
@@ -81,7 +90,7 @@ impl Probes {
     }
 }
 
-/// The state for one server, in one process.
+/// Whether one server can be reached, as far as is known in one process.
 #[derive(Default)]
 pub(crate) struct Breaker {
     probes: Probes,
@@ -136,77 +145,92 @@ impl Breaker {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::error::Code;
+/// Nothing is refused.
+const WORKING: u64 = 0;
+/// Writes were refused, and since then something has run that may not have written.
+const DOUBTFUL: u64 = u64::MAX;
 
-    fn down() -> Error {
-        Error::new(Code::Unavailable, "down")
+/// What a server refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Whatever writes.
+    Writes,
+    /// Everything.
+    All,
+    /// Whatever has these keys: no reason to think ill of the server.
+    Keys,
+}
+
+/// Whether one server does what it is asked, as far as is known in one process.
+#[derive(Default)]
+pub(crate) struct RefusalBreaker {
+    /// Until [`WORKING`], [`DOUBTFUL`], or when the next probe may go.
+    probes: Probes,
+    only_writes: AtomicBool,
+    repeats: AtomicU32,
+}
+
+/// How a call may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// As usual.
+    Usual,
+    /// To look whether Redis works again.
+    Probe,
+    /// For what Redis can still tell by reading. If it is refused, that is no news.
+    Glance,
+}
+
+impl RefusalBreaker {
+    /// A breaker whose state shows there.
+    pub(crate) fn with_gauge(gauge: BreakerGauge) -> RefusalBreaker {
+        RefusalBreaker { probes: Probes::with_gauge(gauge), ..RefusalBreaker::default() }
     }
 
-    #[test]
-    fn one_probe_at_a_time_and_none_for_ever() {
-        let breaker = Breaker::default();
-        // Longer than a machine stands still that is shared.
-        let lease = Duration::from_millis(2_000);
-        assert!(breaker.admit(lease).is_ok());
-        breaker.failure(Duration::from_millis(400), &down());
-        let refused = breaker.admit(lease).unwrap_err();
-        assert_eq!(refused.error.unwrap().message(), "down");
-        std::thread::sleep(refused.retry_after);
-        assert!(breaker.admit(lease).is_ok(), "the probe");
-        assert!(breaker.admit(lease).is_err(), "one at a time");
-        std::thread::sleep(lease);
-        assert!(breaker.admit(lease).is_ok(), "a probe that vanished is followed by another");
-        breaker.success();
-        assert!(breaker.admit(lease).is_ok() && breaker.admit(lease).is_ok());
+    /// Lets a call through that may write or not, or says for how long such calls are refused. `lease` is how long a probe may
+    /// take.
+    pub(crate) fn admit(&self, mutates: bool, lease: Duration) -> Result<Pass, NotSent> {
+        let until = self.probes.until.load(Ordering::Acquire);
+        if until == WORKING || (!mutates && self.only_writes.load(Ordering::Relaxed)) {
+            return Ok(Pass::Usual);
+        }
+        if until == DOUBTFUL {
+            return Ok(Pass::Probe);
+        }
+        self.probes.admit(until, lease, SHORTEST_REFUSAL).map(|()| Pass::Probe)
     }
 
-    #[test]
-    fn a_server_that_answers_another_connection_is_not_down() {
-        let breaker = Breaker::default();
-        let (dialed, longer) = (Duration::from_millis(1_900), Duration::from_millis(2_000));
-        std::thread::sleep(longer);
-        breaker.success();
-        breaker.failure(dialed, &down());
-        assert!(breaker.admit(Duration::ZERO).is_ok(), "answered while the other was dialed");
-        std::thread::sleep(longer);
-        breaker.failure(dialed, &down());
-        assert!(breaker.admit(Duration::ZERO).is_err(), "answered before that");
+    /// Whether a call is still answered if it turns out that it has nothing to write, as a denial has not.
+    pub(crate) fn reads(&self) -> bool {
+        self.only_writes.load(Ordering::Relaxed)
     }
 
-    #[test]
-    fn the_pause_is_in_proportion_to_the_cost() {
-        let pause = |cost| {
-            let breaker = Breaker::default();
-            breaker.failure(cost, &down());
-            breaker.admit(Duration::ZERO).err().map(|refused| refused.retry_after)
-        };
-        // So short that it may be over.
-        assert!(pause(Duration::ZERO).is_none_or(|shortest| shortest <= SHORTEST));
-        let middle = pause(Duration::from_millis(400)).unwrap();
-        assert!(middle > SHORTEST && middle <= Duration::from_millis(800));
-        assert!(pause(Duration::from_secs(60)).unwrap() <= LONGEST);
+    /// Whether anything is refused, as far as is known.
+    pub(crate) fn is_on(&self) -> bool {
+        self.probes.until.load(Ordering::Relaxed) != WORKING
     }
 
-    #[test]
-    fn it_is_open_from_a_failure_to_the_next_success() {
-        let breaker = Breaker::default();
-        let state = || (breaker.is_open(), breaker.has_answered());
-        assert_eq!(state(), (false, false));
-        breaker.failure(Duration::ZERO, &down());
-        assert_eq!(state(), (true, false));
-        breaker.success();
-        assert_eq!(state(), (false, true));
+    /// A call was refused, and is not sent again.
+    pub(crate) fn refused(&self, scope: Scope, error: &Error) {
+        if scope == Scope::Keys {
+            return;
+        }
+        self.only_writes.store(scope == Scope::Writes, Ordering::Relaxed);
+        let repeats = self.repeats.fetch_add(1, Ordering::Relaxed);
+        let pause = (SHORTEST_REFUSAL * 2_u32.saturating_pow(repeats.min(8))).min(LONGEST_REFUSAL);
+        self.probes.refuse(error, pause);
     }
 
-    #[test]
-    fn the_pause_is_twice_the_cost() {
-        let breaker = Breaker::default();
-        breaker.failure(LONGEST / 2, &down());
-        let pause = breaker.admit(Duration::ZERO).unwrap_err().retry_after;
-        // Some of it has passed.
-        assert!(pause > LONGEST / 4 && pause <= LONGEST, "{pause:?}");
+    /// A script ran, of a call that may write or not, and wrote for certain or not.
+    pub(crate) fn ran(&self, mutates: bool, wrote: bool) {
+        if wrote || !self.only_writes.load(Ordering::Relaxed) {
+            self.repeats.store(0, Ordering::Relaxed);
+            self.probes.end(WORKING);
+        } else if mutates {
+            self.probes.end(DOUBTFUL);
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

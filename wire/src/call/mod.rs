@@ -1,26 +1,21 @@
 //! One call of one script, without I/O: what is sent, what comes back, and what a refusal means.
 
 pub mod answer;
-pub mod args;
 pub mod around;
 pub(crate) mod breaker;
 pub mod command;
 pub mod hint;
-pub mod known;
 pub mod lua;
 pub mod refusal;
-pub(crate) mod refusal_breaker;
 pub mod resp;
 pub mod script;
-pub mod sink;
 pub mod space;
 
 /// What the definition of a command names, for one import.
 pub mod prelude {
     pub use super::answer::Answer;
-    pub use super::args::Args;
     pub use super::around::{Around, Bundle};
-    pub use super::command::{Command, Effect, Frame, ReplyOrigin, bytes, flag, int, odd_reply, unsigned};
+    pub use super::command::{Args, Command, Effect, Frame, ReplyOrigin, bytes, flag, int, odd_reply, unsigned};
     pub use super::resp::{Reply, ReplyLimit};
     pub use super::script::Script;
     pub use super::space::Space;

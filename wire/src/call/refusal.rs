@@ -1,8 +1,8 @@
 //! What an error reply means: whether the script ran, and what a person should do about it.
 
 use crate::base::error::{Code, Error, newer_version, shown, wrong_type};
+use crate::call::breaker::Scope;
 use crate::call::command::Command;
-use crate::call::refusal_breaker::Scope;
 use crate::call::script::Script;
 
 /// What to do after an error reply.

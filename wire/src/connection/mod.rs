@@ -1,4 +1,4 @@
-//! Connections to one server: making one, writing and reading on it within a deadline, and keeping it for the next call.
+//! Connections to one server: making one, writing and reading on it within a deadline; and subscriptions, kept for those who wait next.
 
 pub mod deadline;
 pub mod dial;
@@ -7,7 +7,6 @@ pub mod greeting;
 pub mod idle;
 mod login;
 pub mod open;
-pub mod pool;
 mod resolve;
 mod search;
 pub mod sentinel;

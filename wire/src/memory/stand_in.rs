@@ -7,8 +7,8 @@
 use crate::base::error::Result;
 use crate::base::fork::ForkCell;
 use crate::call::command::Command;
-use crate::call::known::Lesson;
 use crate::call::resp::Reply;
+use crate::call::space::Lesson;
 use crate::memory::store::{Bound, MemoryStore};
 
 /// The most that is kept. What counts the smallest share of its limits makes room, what only says how much Redis counted before

@@ -12,9 +12,8 @@ use crate::base::error::{Result, newer_version, wrong_type};
 use crate::base::format::newer_format;
 use crate::base::hash;
 use crate::call::command::Command;
-use crate::call::known::{Knowledge, Lesson};
 use crate::call::resp::Reply;
-use crate::call::space::{Object, Planted, Space};
+use crate::call::space::{Knowledge, Lesson, Object, Planted, Space};
 
 /// How many parts a store has, each with a lock of its own.
 const SHARDS: usize = 16;

@@ -5,10 +5,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::layout::{SERVERS, SMALL};
-use super::process::table;
 use super::stripes::{self, Stripes};
-use super::table::CounterTable;
+use super::table::{CounterTable, SERVERS, SMALL, table};
 use crate::base::clock::boot_micros;
 
 /// Why calls are not sent.

@@ -5,31 +5,20 @@
 //! [ADR 24](../../docs/adr/0024-metrics.md).
 
 mod breakers;
-mod calls;
-mod decisions;
+mod counted;
 mod exposition;
-mod histogram;
-mod layout;
-mod loads;
-mod locks;
-mod process;
 mod snapshot;
 mod stripes;
 mod table;
-mod takes;
 #[cfg(test)]
 mod tests;
 
-pub use calls::Feature;
-pub use exposition::prometheus;
-pub use loads::LoadCounters;
-pub use process::{METRICS_FILE_VARIABLE, METRICS_VARIABLE, file, prepare, shared_by};
-pub use snapshot::{Histogram, Metric, MetricKind, Sample, SampleValue, Snapshot, snapshot};
-
 pub(crate) use breakers::{BreakerGauge, Trouble, breaker_gauge};
-pub(crate) use calls::count_call;
-pub use decisions::DecisionCounters;
-pub use loads::{LoadKind, LoadResult};
-pub use locks::{AcquisitionResult, count_acquisition, count_healed_lock, count_hold};
-pub use process::table;
-pub use takes::{TAKE_RESULTS, TakeCounters};
+pub(crate) use counted::count_call;
+pub use counted::{
+    AcquisitionResult, DecisionCounters, Feature, LoadCounters, LoadKind, LoadResult, TAKE_RESULTS, TakeCounters,
+    count_acquisition, count_healed_lock, count_hold,
+};
+pub use exposition::prometheus;
+pub use snapshot::{Histogram, Metric, MetricKind, Sample, SampleValue, Snapshot, snapshot};
+pub use table::{METRICS_FILE_VARIABLE, METRICS_VARIABLE, file, prepare, shared_by, table};

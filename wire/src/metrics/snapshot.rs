@@ -3,17 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::breakers::{OPENED, Trouble, is_open};
-use super::calls::Feature;
-use super::decisions;
-use super::histogram::{Bounds, OF_CALLS, OF_LOCKS};
-use super::layout::{FIXED, LIMITER, LIMITERS, SERVERS, SMALL, STOCKS};
-use super::loads::{LoadKind, LoadResult};
-use super::locks::{self, AcquisitionResult};
-use super::process;
-use super::stripes::sums;
-use super::table::CounterTable;
-use super::takes::TAKE_RESULTS;
-use super::{histogram, layout};
+use super::counted::{self, AcquisitionResult, Feature, LoadKind, LoadResult, OF_CALLS, OF_LOCKS, TAKE_RESULTS};
+use super::stripes::{self, Bounds, sums};
+use super::table::{self, CounterTable, FIXED, LIMITER, LIMITERS, Region, SERVERS, SMALL, STOCKS};
 use crate::base::outcome::Outcome;
 use crate::base::source::Source;
 
@@ -110,7 +102,7 @@ impl Snapshot {
 
 /// What was counted until now, by this process and those that [count with it](super::prepare).
 pub fn snapshot() -> Snapshot {
-    process::table().map(of).unwrap_or_default()
+    table::table().map(of).unwrap_or_default()
 }
 
 /// What was counted in a table.
@@ -138,15 +130,19 @@ pub(super) fn of(table: CounterTable) -> Snapshot {
             histogram(
                 "quotalock_lock_wait_seconds",
                 "How long it took until a lock was acquired or refused.",
-                vec![of_locks(&fixed, locks::WAITS)],
+                vec![of_locks(&fixed, counted::WAITS)],
             ),
             histogram(
                 "quotalock_lock_hold_seconds",
                 "How long locks were held that were released or lost.",
-                vec![of_locks(&fixed, locks::HOLDS)],
+                vec![of_locks(&fixed, counted::HOLDS)],
             ),
-            counter("quotalock_locks_lost_total", "Locks that were lost.", vec![plain(fixed[locks::LOST])]),
-            counter("quotalock_lock_releases_total", "Locks that were released.", vec![plain(fixed[locks::RELEASED])]),
+            counter("quotalock_locks_lost_total", "Locks that were lost.", vec![plain(fixed[counted::LOST])]),
+            counter(
+                "quotalock_lock_releases_total",
+                "Locks that were released.",
+                vec![plain(fixed[counted::RELEASED])],
+            ),
             counter("quotalock_stock_takes_total", "Takes from stocks.", takes(table)),
             counter("quotalock_cache_gets_total", "Values that were asked of caches.", loads(table, LoadKind::Cache)),
             counter("quotalock_once_total", "Claims and runs of what is done once.", loads(table, LoadKind::Once)),
@@ -169,7 +165,7 @@ fn plain(number: u64) -> Sample {
 }
 
 /// The sums of each name. Names that look alike are one: none may be there twice.
-fn named<const W: usize>(table: CounterTable, region: &layout::Region) -> BTreeMap<String, [u64; W]> {
+fn named<const W: usize>(table: CounterTable, region: &Region) -> BTreeMap<String, [u64; W]> {
     let mut all: BTreeMap<String, [u64; W]> = BTreeMap::new();
     for (name, stripes) in table.all::<W>(region) {
         let sum = all.entry(name).or_insert([0; W]);
@@ -185,7 +181,7 @@ fn decisions(table: CounterTable) -> Vec<Sample> {
             Outcome::ALL.into_iter().flat_map(|outcome| Source::ALL.map(|source| (outcome, source)))
         {
             let labels = [("limiter", &*name), ("result", outcome.as_str()), ("source", source.as_str())];
-            samples.push(sample(&labels, sums[decisions::counter_index(outcome, source)]));
+            samples.push(sample(&labels, sums[counted::counter_index(outcome, source)]));
         }
     }
     without_zeros(samples)
@@ -226,7 +222,7 @@ fn breakers(table: CounterTable) -> [Vec<Sample>; 2] {
         }
     }
     // Nobody is called so if all have places of their own.
-    servers.retain(|(server, _), (open, opened)| server != super::table::OTHER || *open + *opened > 0);
+    servers.retain(|(server, _), (open, opened)| server != table::OTHER || *open + *opened > 0);
     let of = |pick: fn(&(u64, u64)) -> u64| {
         let sample = |((server, trouble), counts): (&(String, &'static str), &(u64, u64))| {
             sample(&[("server", server), ("trouble", trouble)], pick(counts))
@@ -238,14 +234,14 @@ fn breakers(table: CounterTable) -> [Vec<Sample>; 2] {
 
 fn acquisitions(fixed: &[u64; FIXED]) -> Vec<Sample> {
     let of = |result: AcquisitionResult| {
-        sample(&[("result", result.as_str())], fixed[locks::ACQUISITIONS + result as usize])
+        sample(&[("result", result.as_str())], fixed[counted::ACQUISITIONS + result as usize])
     };
     AcquisitionResult::ALL.map(of).into()
 }
 
 fn healed(table: CounterTable, fixed: &[u64; FIXED]) -> Vec<Sample> {
-    let limiters = named::<LIMITER>(table, &LIMITERS).values().map(|sums| sums[decisions::HEALED]).sum();
-    vec![sample(&[("kind", "limiter")], limiters), sample(&[("kind", "lock")], fixed[locks::HEALED])]
+    let limiters = named::<LIMITER>(table, &LIMITERS).values().map(|sums| sums[counted::HEALED_DECISIONS]).sum();
+    vec![sample(&[("kind", "limiter")], limiters), sample(&[("kind", "lock")], fixed[counted::HEALED_LOCKS])]
 }
 
 fn calls(fixed: &[u64; FIXED]) -> Vec<Sample> {
@@ -262,7 +258,7 @@ fn of_locks(fixed: &[u64; FIXED], start: usize) -> Sample {
 
 /// A histogram as Prometheus has it: each bucket counts what the ones before it count too.
 fn seconds(fixed: &[u64; FIXED], start: usize, bounds: &Bounds) -> Histogram {
-    let (counts, sum) = histogram::read(&fixed[start..], bounds);
+    let (counts, sum) = stripes::read(&fixed[start..], bounds);
     let ends = bounds.iter().map(|bound| *bound as f64 / 1e6).chain([f64::INFINITY]);
     let mut so_far = 0;
     let cumulative = |(end, count): (f64, u64)| {

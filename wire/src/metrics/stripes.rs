@@ -1,7 +1,9 @@
-//! Counters that several processors count in at once: each thread adds to its own stripe, a reader sums.
+//! Counters that several processors count in at once: each thread adds to its own stripe, a reader sums. And histograms of such
+//! counters: how long things took, in buckets that are the same in every process.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::base::fork;
 
@@ -45,4 +47,25 @@ pub(super) fn add<const W: usize>(stripes: &Stripes<W>, at: usize, number: u64) 
 /// All counters, summed over the stripes.
 pub(super) fn sums<const W: usize>(stripes: &Stripes<W>) -> [u64; W] {
     std::array::from_fn(|at| stripes.iter().fold(0_u64, |sum, own| sum.wrapping_add(own[at].load(Ordering::Relaxed))))
+}
+
+/// Words of a histogram: its buckets, one for what is longer, and the sum in microseconds.
+pub(super) const HISTOGRAM: usize = 24;
+/// Where the sum is.
+const SUM: usize = HISTOGRAM - 1;
+
+/// What a histogram's buckets end with, in microseconds.
+pub(super) type Bounds = [u64];
+
+/// Counts one that took so long in the histogram that begins there.
+pub(super) fn observe<const W: usize>(stripes: &Stripes<W>, start: usize, bounds: &Bounds, took: Duration) {
+    let micros = took.as_micros() as u64;
+    let bucket = bounds.iter().position(|bound| micros <= *bound).unwrap_or(bounds.len());
+    add(stripes, start + bucket, 1);
+    add(stripes, start + SUM, micros);
+}
+
+/// How many there are for each bound and beyond, and their sum in microseconds, of the words of a histogram.
+pub(super) fn read(words: &[u64], bounds: &Bounds) -> (Vec<u64>, u64) {
+    (words[..=bounds.len()].to_vec(), words[SUM])
 }

@@ -5,17 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::breakers::{BreakerGauge, Trouble};
+use super::counted::OF_CALLS;
 use super::exposition::text;
-use super::histogram::{OF_CALLS, observe};
-use super::layout::{CACHES, FIXED, LIMITER, LIMITERS, NAME_BYTES, SERVERS, SMALL, STOCKS, WORDS};
-use super::process::{FILE_WORDS, FORMAT};
 use super::snapshot::{Snapshot, of};
-use super::stripes::{STRIPES, Stripes, add, sums};
-use super::table::CounterTable;
+use super::stripes::{STRIPES, Stripes, add, observe, sums};
+use super::table::{
+    CACHES, CounterTable, FILE_WORDS, FIXED, FORMAT, LIMITER, LIMITERS, NAME, NAME_BYTES, SERVERS, SMALL, STOCKS, WORDS,
+};
 use crate::base::error::{Code, Error};
 use crate::base::shared;
-use crate::call::breaker::Breaker;
-use crate::call::refusal_breaker::{RefusalBreaker, Scope};
+use crate::call::breaker::{Breaker, RefusalBreaker, Scope};
 
 fn table() -> CounterTable {
     CounterTable::new(shared::map(WORDS, true).unwrap()).unwrap()
@@ -104,7 +103,7 @@ fn a_place_whose_claimer_died_before_it_wrote_the_name_gets_it_from_the_next() {
     let words = shared::map(WORDS, true).unwrap();
     let table = CounterTable::new(words).unwrap();
     add(limiter(table, "orphan"), 0, 1);
-    let lengths = words[LIMITERS.names()..LIMITERS.counters()].iter().step_by(super::layout::NAME);
+    let lengths = words[LIMITERS.names()..LIMITERS.counters()].iter().step_by(NAME);
     lengths.for_each(|length| length.store(0, Ordering::SeqCst));
     assert_eq!(names(table), ["other"], "nobody shows what has no name");
     add(limiter(table, "orphan"), 0, 1);

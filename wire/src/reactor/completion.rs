@@ -6,8 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use super::thread::{cancel, submit};
 use crate::base::error::Result;
-use crate::call::answer::Answer;
-use crate::call::sink::Sink;
+use crate::call::answer::{Answer, Sink};
 use crate::connection::deadline::{SLICE, interruption};
 use crate::machine::{Call, GiveUp};
 

@@ -2,14 +2,13 @@
 
 use std::any::Any;
 use std::collections::HashSet;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::cleanup::Cleanup;
+use super::errands::Cleanup;
 use crate::base::error::{Error, Result};
-use crate::call::answer::Answer;
+use crate::call::answer::{Answer, Tag};
 use crate::call::hint::AttemptId;
-use crate::call::sink::Tag;
 use crate::connection::subscription::HintChannel;
 use crate::machine::Task;
 use crate::session::Session;
@@ -67,51 +66,4 @@ pub enum Work {
     Call(Exchange),
     /// Something for a thread of its own.
     Task(Task),
-}
-
-/// The guests of one client, one of each type.
-pub struct Guests {
-    session: Weak<Session>,
-    all: Vec<Box<dyn Guest>>,
-}
-
-impl Guests {
-    pub(super) fn new(session: &Arc<Session>) -> Guests {
-        Guests { session: Arc::downgrade(session), all: Vec::new() }
-    }
-
-    /// The guest of this type, which is made if there is none.
-    pub fn of<G: Guest + Default>(&mut self) -> Option<&mut G> {
-        if self.get::<G>().is_none() {
-            self.all.push(Box::new(G::default()));
-        }
-        self.get()
-    }
-
-    /// The guest of this type.
-    pub fn get<G: Guest>(&mut self) -> Option<&mut G> {
-        self.all.iter_mut().find_map(|guest| {
-            let any: &mut dyn Any = &mut **guest;
-            any.downcast_mut()
-        })
-    }
-
-    /// The guest in this place; places do not change.
-    pub(super) fn at(&mut self, place: usize) -> Option<&mut dyn Guest> {
-        self.all.get_mut(place).map(|guest| &mut **guest)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn Guest> {
-        self.all.iter().map(|guest| &**guest)
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Guest>> {
-        self.all.iter_mut()
-    }
-
-    /// Whether nobody will come to them any more, and nothing is left to do.
-    pub(super) fn are_gone(&self) -> bool {
-        let is_open = self.session.upgrade().is_some_and(|session| !session.is_closed());
-        !is_open && self.all.iter().all(|guest| guest.is_idle())
-    }
 }

@@ -1,36 +1,78 @@
 //! What the process' thread does besides carrying calls: it looks after its [`Guest`]s, who wait for locks and for entries of
 //! caches, takes back what callers have left, and runs [`Errand`]s. It hands commands to the thread's links and takes their answers.
 
-mod cleanup;
 pub(crate) mod completion;
 mod errands;
 mod guest;
-mod outage;
 pub mod partings;
 mod subscriptions;
 pub mod thread;
 mod wait_stage;
 
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use crate::base::error::Result;
-use crate::call::answer::Answer;
+use crate::call::answer::{Answer, Sink, Tag};
 use crate::call::hint::AttemptId;
-use crate::call::sink::{Sink, Tag};
 use crate::connection::subscription::HintChannel;
 use crate::redis::{batch, blocking};
 use crate::session::Session;
 use crate::session::exchange::Exchange;
 
-use cleanup::Cleanups;
-pub use cleanup::{CLEAN_UP, Cleanup};
-pub use errands::Errand;
-use errands::Errands;
-pub use guest::{Action, Guest, Guests, Need, Work};
-pub use outage::Outage;
-pub use wait_stage::{IN_MEMORY, LONGEST_REST, WaitStage, longest_rest};
+pub use errands::{CLEAN_UP, Cleanup, Errand};
+use errands::{Cleanups, Errands};
+pub use guest::{Action, Guest, Need, Work};
+pub use wait_stage::{IN_MEMORY, LONGEST_REST, Outage, WaitStage, longest_rest};
+
+/// The guests of one client, one of each type.
+pub struct Guests {
+    session: Weak<Session>,
+    all: Vec<Box<dyn Guest>>,
+}
+
+impl Guests {
+    fn new(session: &Arc<Session>) -> Guests {
+        Guests { session: Arc::downgrade(session), all: Vec::new() }
+    }
+
+    /// The guest of this type, which is made if there is none.
+    pub fn of<G: Guest + Default>(&mut self) -> Option<&mut G> {
+        if self.get::<G>().is_none() {
+            self.all.push(Box::new(G::default()));
+        }
+        self.get()
+    }
+
+    /// The guest of this type.
+    pub fn get<G: Guest>(&mut self) -> Option<&mut G> {
+        self.all.iter_mut().find_map(|guest| {
+            let any: &mut dyn Any = &mut **guest;
+            any.downcast_mut()
+        })
+    }
+
+    /// The guest in this place; places do not change.
+    fn at(&mut self, place: usize) -> Option<&mut dyn Guest> {
+        self.all.get_mut(place).map(|guest| &mut **guest)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &dyn Guest> {
+        self.all.iter().map(|guest| &**guest)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Guest>> {
+        self.all.iter_mut()
+    }
+
+    /// Whether nobody will come to them any more, and nothing is left to do.
+    fn are_gone(&self) -> bool {
+        let is_open = self.session.upgrade().is_some_and(|session| !session.is_closed());
+        !is_open && self.all.iter().all(|guest| guest.is_idle())
+    }
+}
 
 /// What an answer is for.
 enum Pending {

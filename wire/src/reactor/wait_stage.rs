@@ -1,12 +1,20 @@
-//! Where somebody is who waits on the process' thread, for a lock or for an entry of a cache.
+//! Where somebody is who waits for a lock or for an entry of a cache, how long one rests, and for how long one outlasts a server
+//! that is away.
 
 use std::time::{Duration, Instant};
+
+use crate::base::error::Error;
 
 /// In memory nobody gives hints: one asks again after this.
 pub const IN_MEMORY: Duration = Duration::from_millis(5);
 
 /// The longest that one rests before asking again: what a lost hint costs at most. Whoever waits must be remembered for longer.
 pub const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// As long one outlasts a server that is away: a restart, or most failovers.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(3);
+/// How long one rests while a server is away, and up to half of it less; what cannot be reached was asked for next to nothing.
+const OUTAGE_REST: Duration = Duration::from_millis(100);
 
 /// How long one rests at most: by its luck up to a fifth less than [`LONGEST_REST`], so that those who wait don't all ask at once.
 pub fn longest_rest(luck: u8) -> Duration {
@@ -82,5 +90,44 @@ impl<Others> WaitStage<Others> {
             WaitStage::Resting(until) => Some(patience.min(*until)),
             WaitStage::Behind(_) | WaitStage::Unsubscribed => Some(patience),
         }
+    }
+}
+
+/// What one who waits knows of the server's absence.
+#[derive(Clone, Default)]
+pub struct Outage {
+    /// Since when, and how that shows; none if the server answered.
+    seen: Option<(Instant, Error)>,
+}
+
+impl Outage {
+    /// Until when to rest before what has failed so is tried again, by one whose patience ends at `until`; none if that is of
+    /// no use. `luck` keeps those who wait from coming all at once.
+    pub fn outlasts(&mut self, error: &Error, until: Instant, luck: u8) -> Option<Instant> {
+        let now = Instant::now();
+        if !error.may_pass() || until <= now {
+            return None;
+        }
+        let since = self.seen.as_ref().map_or(now, |(since, _)| *since);
+        self.seen = Some((since, error.clone()));
+        let rest = OUTAGE_REST.mul_f64(1.0 - 0.5 * f64::from(luck) / 255.0);
+        (now - since < LONGEST_OUTAGE).then(|| (now + rest).min(until))
+    }
+
+    /// The server has answered.
+    pub fn end(&mut self) {
+        self.seen = None;
+    }
+
+    /// Knows what another has seen.
+    pub fn learn(&mut self, other: &Outage) {
+        if self.seen.is_none() {
+            self.seen.clone_from(&other.seen);
+        }
+    }
+
+    /// How it shows; none if the server answered.
+    pub fn error(&self) -> Option<&Error> {
+        self.seen.as_ref().map(|(_, error)| error)
     }
 }

@@ -10,6 +10,7 @@ use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::deadline::{interruption, sleep_until};
 use crate::connection::open::not_redis;
 use crate::connection::wire::{Broken, Failure, Wire};
+use crate::session::exchange::redirected::of_both;
 use crate::session::exchange::{Exchange, Step};
 
 /// Drives an exchange to its end on this thread.
@@ -124,16 +125,6 @@ pub(super) fn receive(
     }
     let reply = wire.receive(exchange.deadline(), exchange.reply_limit(), server, interrupted)?;
     Ok(of_both(asked, reply))
-}
-
-/// What counts of the replies to `ASKING` and to the call: a user without the right to ask is only sent back.
-pub(super) fn of_both(asked: Option<Reply>, reply: Reply) -> Reply {
-    match (asked, reply) {
-        (Some(Reply::Error(lacks)), Reply::Error(sent)) if lacks.starts_with("NOPERM") && sent.starts_with("MOVED") => {
-            Reply::Error(lacks)
-        }
-        (_, reply) => reply,
-    }
 }
 
 /// Encodes a call behind those that are to be sent with it; returns the size of all in bytes.

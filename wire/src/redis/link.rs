@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
-use super::bundles::Bundles;
+use super::outgoing::{Bundles, SendQueue};
 use super::pipelined::{Ends, Pipelined, PipelinedCall};
-use super::queue::SendQueue;
 use crate::base::error::{Code, Error, Result};
 use crate::base::thread::on_thread;
 use crate::call::answer::Answer;

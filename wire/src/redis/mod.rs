@@ -6,9 +6,8 @@
 
 pub mod batch;
 pub mod blocking;
-mod bundles;
 pub(crate) mod hint_wait;
 pub mod link;
 pub(crate) mod links;
+mod outgoing;
 pub(crate) mod pipelined;
-pub mod queue;

@@ -6,7 +6,6 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::blocking::of_both;
 use crate::base::clock::ServerClock;
 use crate::base::endpoint::Server;
 use crate::base::error::{Code, Error, Result};
@@ -14,7 +13,8 @@ use crate::call::answer::Answer;
 use crate::call::resp::{Parser, Reply, ReplyLimit, recycle};
 use crate::connection::open::Connection;
 use crate::connection::stream::Stream;
-use crate::session::exchange::{Exchange, Step, bundled};
+use crate::session::exchange::redirected::of_both;
+use crate::session::exchange::{Exchange, Step, encoding};
 use crate::session::node::Node;
 
 /// A turn reads this much of a socket, some thirty answers. Then the calls that they let loose go out, and the server
@@ -312,10 +312,10 @@ impl<T> Pipelined<T> {
 
     /// Hands out the reply to calls that travelled as one.
     fn take_parts(&mut self, reply: Reply, sent: Sent, ends: &mut Ends<'_, T>) {
-        let is_unknown = bundled::is_unknown(&reply);
-        self.apart |= bundled::is_strange(&reply);
+        let is_unknown = encoding::is_unknown(&reply);
+        self.apart |= encoding::is_strange(&reply);
         self.idle = self.idle.saturating_sub(sent.count);
-        for part in bundled::parts(reply, sent.count) {
+        for part in encoding::parts(reply, sent.count) {
             let Some((mut exchange, tag)) = self.pending.pop_front().and_then(|slot| slot.job) else { continue };
             let sha = exchange.bundle().map(|bundle| bundle.script.sha());
             let step = match sha.filter(|_| is_unknown && !sent.with_text) {

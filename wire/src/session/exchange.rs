@@ -4,12 +4,11 @@
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
 mod acks;
-pub(crate) mod bundled;
 mod detour;
-mod encoding;
+pub(crate) mod encoding;
 mod failover;
 mod fallback;
-mod redirected;
+pub(crate) mod redirected;
 mod refused;
 
 use std::sync::Arc;
@@ -21,16 +20,14 @@ use crate::base::error::{Code, Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
 use crate::call::around::{Around, OnError};
-use crate::call::breaker::NotSent;
+use crate::call::breaker::{NotSent, Pass, RefusalBreaker};
 use crate::call::command::{Command, ReplyOrigin, odd_reply, unsigned};
-use crate::call::refusal_breaker::{Pass, RefusalBreaker};
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
-use crate::session::Session;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
-use crate::session::route::Way;
+use crate::session::{Session, Way};
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -158,6 +155,17 @@ impl Exchange {
             Some(cluster) => cluster.is_at(slot_of(self.command.key(0).unwrap_or_default()), node),
             None => true,
         }
+    }
+
+    /// Whether the server is to be told that it is asked for once: the command for it precedes the call, and has a reply of
+    /// its own.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking
+    }
+
+    /// Whether it is to be sent to this server.
+    pub(crate) fn is_for(&self, node: &Node) -> bool {
+        self.node().is_some_and(|to| to.number == node.number)
     }
 
     /// The name of its server, for messages.

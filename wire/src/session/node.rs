@@ -1,16 +1,14 @@
 //! One server, with what this process has of it: connections, and what is remembered of its failures.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::base::endpoint::{Address, Server};
 use crate::base::error::{Code, Error, Result};
-use crate::call::breaker::Breaker;
-use crate::call::refusal_breaker::RefusalBreaker;
+use crate::call::breaker::{Breaker, RefusalBreaker};
 use crate::connection::deadline::CallDeadline;
 use crate::connection::dial::dial;
-use crate::connection::pool::Pool;
 use crate::connection::sentinel;
 use crate::connection::wire::Wire;
 use crate::metrics::{Trouble, breaker_gauge};
@@ -20,6 +18,9 @@ const SEARCH_AGAIN: Duration = Duration::from_millis(50);
 
 /// So long a server is believed that says that its cluster is down.
 const CUT_OFF: Duration = Duration::from_secs(1);
+
+/// Idle connections kept beyond this number are closed.
+const KEPT: usize = 128;
 
 /// One server of one client, in one process.
 pub(crate) struct Node {
@@ -147,5 +148,65 @@ impl Node {
     /// Whether there is a connection, whatever became of the last attempt to make one.
     pub(crate) fn is_connected(&self) -> bool {
         Arc::strong_count(&self.connected) > 1 || self.pool.has_idle()
+    }
+}
+
+/// The idle connections to one server, for the next calls of its client in one process.
+#[derive(Default)]
+pub(crate) struct Pool {
+    idle: Mutex<IdleConnections>,
+}
+
+#[derive(Default)]
+struct IdleConnections {
+    connections: Vec<Wire>,
+    closed: bool,
+}
+
+impl Pool {
+    /// One that still has its peer.
+    pub(crate) fn take(&self) -> Option<Wire> {
+        let pop = || self.idle.lock().ok()?.connections.pop();
+        std::iter::from_fn(pop).find_map(|mut wire| (!wire.hung_up()).then_some(wire))
+    }
+
+    /// Whether a connection lies ready.
+    pub(crate) fn has_idle(&self) -> bool {
+        self.idle.lock().is_ok_and(|idle| !idle.connections.is_empty())
+    }
+
+    /// Keeps one for the next call, unless something lies on it.
+    pub(crate) fn give_back(&self, mut wire: Wire) {
+        // Bytes behind the reply would be taken for the answer to the next call.
+        if wire.is_drained()
+            && let Ok(mut idle) = self.idle.lock()
+            && !idle.closed
+            && idle.connections.len() < KEPT
+        {
+            idle.connections.push(wire);
+        }
+    }
+
+    /// Closes the idle connections that nothing was heard on since `then`: where one call waited in vain, they would
+    /// cost their next callers a timeout each, while a new connection tells at once what is the matter.
+    pub(crate) fn distrust(&self, then: Instant) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.connections.retain(|wire| wire.last_used >= then);
+        }
+    }
+
+    /// Closes the idle connections to where the server was before.
+    pub(crate) fn leave_all_but(&self, epoch: u64) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.connections.retain(|wire| wire.epoch == epoch);
+        }
+    }
+
+    /// Closes the idle connections; those at work close when they come back.
+    pub(crate) fn close(&self) {
+        if let Ok(mut idle) = self.idle.lock() {
+            idle.closed = true;
+            idle.connections.clear();
+        }
     }
 }

@@ -11,7 +11,7 @@ mod stored;
 
 use wire::base::error::Result;
 use wire::base::format::{CHECK_FORMAT, FORMAT_OF_SCRIPTS};
-use wire::call::args::Args;
+use wire::call::command::Args;
 use wire::call::command::odd_reply;
 use wire::call::hint::{Channel, SHARDED, TELL};
 use wire::call::lua::{Constants, EXACT};

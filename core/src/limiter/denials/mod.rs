@@ -1,9 +1,13 @@
 //! Denials that Redis gave a moment ago, remembered for all clients of this process and, where memory is shared, of its
 //! relatives: the same call need not ask again before it can be admitted.
 //!
+//! A key belongs to one of many cells. A call that may free something (a reset, a refund, another policy) is announced in its
+//! cell before it is sent, and signed off when its answer has come. A denial is worth something only while its cell's generation is
+//! what it was before its own call was sent, and if no such call was under way then. One that is never signed off, since
+//! its process was killed or nobody knows whether it ran, counts as under way until it can no longer run.
+//!
 //! Nothing here waits, and nothing in it is believed that could be wrong: see [ADR 20](../../docs/adr/0020-remembered-denials.md).
 
-mod cells;
 mod process;
 mod slots;
 #[cfg(test)]
@@ -11,7 +15,6 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cells::{CELL, Cell};
 pub use process::{
     DEFAULT_DENY_CACHE_KB, DENY_CACHE_FILE_VARIABLE, DenyCache, MAX_DENY_CACHE_KB, MIN_DENY_CACHE_KB, deny_cache,
     deny_cache_file, prepare_deny_cache,
@@ -205,4 +208,66 @@ impl Shelf {
 /// As long by a clock that runs fast.
 fn slower(time: u64) -> u64 {
     time.saturating_add(time / DRIFT)
+}
+
+/// How many words a cell has.
+const CELL: usize = 4;
+/// How many bits of a word count the calls that are under way in a cell.
+const COUNT_BITS: u32 = 16;
+const MOST: u64 = (1 << COUNT_BITS) - 1;
+
+/// One cell: a generation; who is under way; the key and policy of the last call.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    generation: &'a AtomicU64,
+    /// How many calls are under way, and above them the millisecond when all are over.
+    pending: &'a AtomicU64,
+    tag: &'a AtomicU64,
+}
+
+impl<'a> Cell<'a> {
+    /// The cell in these words.
+    fn new(words: &'a [AtomicU64; CELL]) -> Cell<'a> {
+        let [generation, pending, tag, _] = words;
+        Cell { generation, pending, tag }
+    }
+
+    fn generation(self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Notes whose call comes now; whether another's was before.
+    fn is_other(self, tag: u64) -> bool {
+        self.tag.load(Ordering::SeqCst) != tag && self.tag.swap(tag, Ordering::SeqCst) != tag
+    }
+
+    /// Whether nothing that may free something was under way at this microsecond.
+    fn was_quiet(self, at: u64) -> bool {
+        at >= (self.pending.load(Ordering::SeqCst) >> COUNT_BITS) * 1_000
+    }
+
+    /// Announces a call that is over at the millisecond `until`.
+    fn announce(self, now: u64, until: u64) {
+        let more = |pending: u64| {
+            let (count, end) = (pending & MOST, pending >> COUNT_BITS);
+            // All that were under way are over.
+            let count = if end * 1_000 <= now { 0 } else { count };
+            Some(end.max(until) << COUNT_BITS | (count + 1).min(MOST))
+        };
+        let _ = self.pending.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Signs off a call that was announced until `until`: it ran.
+    fn sign_off(self, now: u64, until: u64) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        let less = |pending: u64| match pending & MOST {
+            // It is counted no more, or there are too many to know.
+            _ if until * 1_000 <= now => None,
+            0 | MOST => None,
+            1 => Some(0),
+            _ => Some(pending - 1),
+        };
+        let _ = self.pending.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    }
 }

@@ -9,7 +9,7 @@ use crate::limiter::{Charge, Limiter};
 use wire::base::source::Source;
 use wire::call::around::{Around, OnError};
 use wire::call::command::Command;
-use wire::call::known::Lesson;
+use wire::call::space::Lesson;
 use wire::memory::stand_in::BOUND;
 use wire::memory::store::{Bound, MemoryStore, StoreSize};
 

@@ -12,11 +12,12 @@ mod stored;
 mod table;
 #[cfg(test)]
 mod tests;
-mod who;
 
 use table::LeaseTable;
 use wire::base::error::Result;
+use wire::base::fork::ForkCell;
 use wire::base::format::{CHECK_FORMAT, FORMAT_OF_SCRIPTS};
+use wire::base::host;
 pub use wire::call::hint::{AttemptId, Channel};
 use wire::call::hint::{SHARDED, TELL};
 use wire::call::lua::{Constants, EXACT};
@@ -31,7 +32,6 @@ pub use force_release::ForceRelease;
 pub use inspect::{Holder, Inspect, Inspection};
 pub use release::Release;
 pub use stored::{StoredLock, StoredWaiter};
-pub(crate) use who::Who;
 
 /// How long a waiter is remembered after it asked, in microseconds.
 pub(crate) const HEARTBEAT: u64 = 1_500_000;
@@ -68,6 +68,38 @@ pub enum QueueMode {
     Hint = 1,
     /// Before everybody who comes later, for a hint as well.
     Order = 2,
+}
+
+/// The name of the host and the number of this process, asked of the system once: an acquisition takes no system call for them.
+static HERE: ForkCell<(String, u64)> = ForkCell::new();
+
+/// What tells a holder from others, for people: host, process and label, one a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Who {
+    pub host: String,
+    /// 0 if it did not say.
+    pub pid: u64,
+    pub label: String,
+}
+
+impl Who {
+    /// This process, under a label.
+    pub fn here(label: &str) -> Who {
+        let (host, pid) = HERE.get_or_init(|| (host::name(), u64::from(std::process::id())));
+        Who { host: host.clone(), pid: *pid, label: label.to_owned() }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        format!("{}\n{}\n{}", self.host, self.pid, self.label).into_bytes()
+    }
+
+    /// Reads what another wrote; what it left out is empty.
+    pub fn decode(bytes: &[u8]) -> Who {
+        let text = String::from_utf8_lossy(bytes);
+        let mut lines = text.splitn(3, '\n');
+        let mut next = || lines.next().unwrap_or("").to_owned();
+        Who { host: next(), pid: next().parse().unwrap_or(0), label: next() }
+    }
 }
 
 /// How long a table is kept whose last lease lasts for so many microseconds, in milliseconds.

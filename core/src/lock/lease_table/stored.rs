@@ -1,8 +1,8 @@
 //! What stands at a lock's key, told without a call.
 
+use super::Who;
 use super::inspect::Holder;
 use super::table::{LeaseHolder, LeaseTable, Waiter};
-use super::who::Who;
 
 /// What a value says about a lock. Times are microseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,16 +1,88 @@
-//! What the process' thread has the locks of one client do: it looks after those who wait, renews what is held, and
-//! releases. No I/O: what is to be sent, and who has an answer, is told by actions.
+//! The locks of one client as a guest of the process' thread: what handles tell the thread, from whichever thread they are used on;
+//! and what it has the locks do: it looks after those who wait, renews what is held, and releases. No I/O: what is to be sent, and
+//! who has an answer, is told by actions.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::{IN_LINE, LockKeys, LockQueue, Passing, Question, QueuedAttempt};
+use crate::lock::attempt::Attempt;
+use crate::lock::held::HeldLock;
 use crate::lock::lease_table::{AcquireOutcome, AttemptId, Grant};
+use crate::lock::spec::LockSpec;
 use wire::base::error::{Code, Error, Result};
-use wire::call::answer::Answer;
-use wire::call::sink::Tag;
+use wire::call::answer::{Answer, Sink, Tag};
 use wire::connection::subscription::HintChannel;
-use wire::reactor::{Action, Guest, Need, WaitStage};
+use wire::reactor::{Action, Guest, Need, WaitStage, thread};
+
+/// Asks the process' thread to acquire; the answer, a flag, comes to `sink` under this number.
+pub(in crate::lock) fn acquire(mut attempt: Attempt, id: u64, sink: &Arc<dyn Sink>) {
+    attempt.wait_beside_others();
+    let session = attempt.lock.spec.session.clone();
+    thread::request(&session, id, sink, |guests, tag| {
+        if let Some(locks) = guests.of::<LockQueue>() {
+            locks.acquire(attempt, tag);
+        }
+    });
+}
+
+/// Asks the process' thread to release; the answer, a flag, comes to `sink` under this number.
+pub(in crate::lock) fn release(held: Arc<HeldLock>, was_held: bool, id: u64, sink: &Arc<dyn Sink>) {
+    let session = held.spec.session.clone();
+    thread::request(&session, id, sink, move |guests, tag| {
+        if let Some(locks) = guests.of::<LockQueue>() {
+            locks.release(held, was_held, tag);
+        }
+    });
+}
+
+/// Asks the process' thread to renew a grant and to tell its loss.
+pub(in crate::lock) fn watch(held: &Arc<HeldLock>) {
+    let kept = held.clone();
+    // It is renewed at a third of its ttl: until then the thread need not know, and most are given back before.
+    let latest = Instant::now() + Duration::from_micros(held.remaining() / 4);
+    thread::notify_by(latest, &held.spec.session, move |guests| {
+        if kept.is_held()
+            && let Some(locks) = guests.of::<LockQueue>()
+        {
+            locks.watch(&kept);
+        }
+    });
+}
+
+/// As [`watch`], if the handle is to be renewed: a process that wants no thread of ours renews nothing.
+pub(in crate::lock) fn keep_if_renewed(held: &Arc<HeldLock>) {
+    if held.spec.options.renew {
+        watch(held);
+    }
+}
+
+/// Tells those who wait in this process that something was freed.
+pub(in crate::lock) fn freed(spec: &Arc<LockSpec>) {
+    let keys = spec.keys.clone();
+    thread::notify_if_awake(&spec.session, move |guests| {
+        if let Some(locks) = guests.get::<LockQueue>() {
+            locks.on_freed(&keys);
+        }
+    });
+}
+
+/// Takes back in the background what an attempt may have left.
+pub(in crate::lock) fn forget(attempt: &Attempt) {
+    if let Some(cleanup) = attempt.cleanup() {
+        cleanup.send_in_background();
+    }
+}
+
+/// Removes from the lines those whose callers are gone.
+pub(in crate::lock) fn look_for_abandoned(spec: &LockSpec) {
+    thread::notify_if_awake(&spec.session, |guests| {
+        if let Some(locks) = guests.get::<LockQueue>() {
+            locks.sweep();
+        }
+    });
+}
 
 impl Guest for LockQueue {
     fn is_idle(&self) -> bool {

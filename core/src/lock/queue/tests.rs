@@ -3,7 +3,7 @@ use crate::client::{Client, Options};
 use crate::lock::LockOptions;
 use crate::lock::spec::{LockKind, LockSpec};
 use wire::base::error::{Code, Error};
-use wire::call::sink::Sink;
+use wire::call::answer::Sink;
 use wire::reactor::Guest;
 
 struct Nobody;

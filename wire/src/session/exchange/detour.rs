@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::error::Error;
-use crate::call::refusal_breaker::{Pass, Scope};
+use crate::call::breaker::{Pass, Scope};
 use crate::session::node::Node;
 
 /// The primary in whose place another server is asked.

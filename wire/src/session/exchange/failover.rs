@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::detour::{Detour, DetourReason, StandsFor};
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::Error;
-use crate::call::refusal_breaker::Pass;
+use crate::call::breaker::Pass;
 
 /// So many servers are asked at most before a call pauses, or ends.
 const MOST: usize = 4;

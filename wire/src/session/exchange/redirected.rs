@@ -1,4 +1,4 @@
-//! A call in a cluster: in which slot its keys lie, and where a server sends it on to.
+//! A call in a cluster: in which slot its keys lie, where a server sends it on to, and what a server answers that was asked for once.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,12 +6,13 @@ use std::time::Instant;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
+use crate::call::breaker::Pass;
 use crate::call::command::Command;
 use crate::call::refusal::{self, Redirect};
-use crate::call::refusal_breaker::Pass;
+use crate::call::resp::Reply;
+use crate::session::Route;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
-use crate::session::route::Route;
 
 /// So often a call is sent on without a pause.
 const HOPS: usize = 4;
@@ -95,21 +96,20 @@ impl Exchange {
         let message = format!("{server} sends calls on to \"{other}\", and the call did not get through: {cure}");
         Error::new(Code::Unavailable, message)
     }
-
-    /// Whether the server is to be told that it is asked for once: the command for it precedes the call, and has a reply of
-    /// its own.
-    pub(crate) fn is_asking(&self) -> bool {
-        self.asking
-    }
-
-    /// Whether it is to be sent to this server.
-    pub(crate) fn is_for(&self, node: &Node) -> bool {
-        self.node().is_some_and(|to: &Arc<Node>| to.number == node.number)
-    }
 }
 
 /// Which servers send a call on to each other.
 fn told_round(trail: &[Arc<Node>], to: &Node) -> String {
     let trail: Vec<String> = trail.iter().map(|node| node.server.to_string()).collect();
     format!("redirections go round from {} to {}", trail.join(" to "), to.server)
+}
+
+/// What counts of the replies to `ASKING` and to the call: a user without the right to ask is only sent back.
+pub(crate) fn of_both(asked: Option<Reply>, reply: Reply) -> Reply {
+    match (asked, reply) {
+        (Some(Reply::Error(lacks)), Reply::Error(sent)) if lacks.starts_with("NOPERM") && sent.starts_with("MOVED") => {
+            Reply::Error(lacks)
+        }
+        (_, reply) => reply,
+    }
 }

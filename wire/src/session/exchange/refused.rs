@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::detour::DetourReason;
 use super::{Exchange, FIRST_PAUSE, Step};
 use crate::base::error::{Code, Error};
+use crate::call::breaker::{Pass, Scope};
 use crate::call::refusal::{self, ErrorReply};
-use crate::call::refusal_breaker::{Pass, Scope};
 
 /// As often one server is asked again.
 const MOST_REPEATS: u32 = 64;

@@ -1,8 +1,28 @@
 'use strict'
 
-// What stocks answer.
+// What stocks, caches, `once` and locks answer: the native half gives plain objects (src/answers/values.rs), each of which is made one
+// of its class. Lists in them are copied: test environments have a realm of their own, and these arrays are not of it.
 
-const { Answered, answered } = require('./answered.js')
+const { notByNew } = require('./inbox.js')
+
+/** What callers do not construct. */
+class Answered {
+  constructor() {
+    throw notByNew(new.target)
+  }
+}
+
+/**
+ * An answer of a class, made of a plain object.
+ * @param {Function} type
+ * @param {object} fields
+ * @returns {any}
+ */
+function answered(type, fields) {
+  return Object.setPrototypeOf(fields, type.prototype)
+}
+
+// Stocks
 
 class StockReservation extends Answered {}
 class Taken extends Answered {}
@@ -54,13 +74,35 @@ function withPrizes(type, fields) {
   return answered(type, fields)
 }
 
+// Caches and `once`
+
+class Claimed extends Answered {}
+class Seen extends Answered {}
+
+// Locks
+
+class Holder extends Answered {}
+class Inspection extends Answered {}
+
+/** @param {any} fields */
+function inspection(fields) {
+  fields.holders = fields.holders.map((/** @type {any} */ holder) => answered(Holder, holder))
+  return answered(Inspection, fields)
+}
+
 module.exports = {
+  Claimed,
+  Holder,
+  Inspection,
   LedgerEntry,
+  Seen,
   StockPage,
   StockReservation,
   StockStatus,
   Taken,
   TakenAll,
+  answered,
+  inspection,
   ledger,
   page,
   status,
