@@ -339,7 +339,8 @@ fn a_value_is_served_and_stored_while_its_slot_is_on_its_way() {
     // What needs all its keys says what to do.
     let limiter = client.limiter("n", Policy::parse("1000/hour").unwrap()).unwrap();
     let error = limiter.consume_once(b"k", 1, Some(b"id")).unwrap().run().unwrap_err();
-    assert_eq!(error.code(), Code::Unavailable);
+    // The last of its tries may be on its way when the time ends.
+    assert!(matches!(error.code(), Code::Unavailable | Code::Timeout), "{error}");
     let cure = format!("redis-cli --cluster fix {}", one.address());
     assert!(error.message().contains(&cure), "{error}");
 }
@@ -365,11 +366,12 @@ fn a_host_that_is_not_trusted_is_never_connected_to() {
             }
             let url = format!("redis+cluster://{}?trusted_hosts=10.0.0.0/8,*.example", one.address());
             let error = drive(limiter_at(&url).consume(b"k", 1).unwrap()).unwrap_err();
-            let (code, part) = match how {
-                "replica" => (Code::Unavailable, "CLUSTERDOWN"),
-                _ => (Code::NotPermitted, "trusted_hosts"),
+            // A call is repeated while the cluster is down, and its last try may be on its way when the time ends.
+            let (codes, part): (&[Code], _) = match how {
+                "replica" => (&[Code::Unavailable, Code::Timeout], "CLUSTERDOWN"),
+                _ => (&[Code::NotPermitted], "trusted_hosts"),
             };
-            assert_eq!(error.code(), code, "{name}, {how}: {error}");
+            assert!(codes.contains(&error.code()), "{name}, {how}: {error}");
             assert!(error.message().contains(part), "{name}, {how}: {error}");
             assert_eq!(other.connections(), 0, "{name}, {how}");
         }
