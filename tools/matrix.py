@@ -177,9 +177,9 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
         return _elsewhere(row, suite, environment | {"NO_COLOR": "1"})
     if suite in ("frameworks", "upstream"):
         tests = "tests/frameworks/python"
-        arguments = {"frameworks": ["-m", "pytest", "-q", "-c", f"{tests}/pytest.ini", tests]}
-        python = str(versions.frameworks())
-        return Job(row, suite, [python, *arguments.get(suite, [f"{tests}/upstream/run.py"])], environment)
+        ours = ["-m", "pytest", "-q", "-c", f"{tests}/pytest.ini", tests]
+        arguments = ours if suite == "frameworks" else [f"{tests}/upstream/run.py"]
+        return Job(row, suite, [str(versions.frameworks()), *arguments], environment)
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
         "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],

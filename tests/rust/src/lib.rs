@@ -13,7 +13,7 @@ pub mod spec;
 pub mod stalls;
 pub mod twins;
 
-use quotalock::{Client, OnError, Options};
+use quotalock::{Client, Code, Error, OnError, Options};
 
 /// A server that stands alone and may be slow, as that of `tests/harness/lua54.py`.
 pub const ELSEWHERE: &str = "elsewhere";
@@ -29,6 +29,12 @@ pub fn client(url: &str, prefix: &str) -> Client {
         ..Options::default()
     };
     Client::new(options).unwrap()
+}
+
+/// Whether a call failed because no server did its work. Which of the two codes it is depends on where the call was when its time
+/// ended: the last of its tries may be on its way then.
+pub fn is_away(error: &Error) -> bool {
+    matches!(error.code(), Code::Unavailable | Code::Timeout)
 }
 
 /// Every store, by name: `memory` and the servers of the harness.

@@ -9,16 +9,12 @@ use quotalock_tests::caches::{WAYS, Way, get, run, ticket};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::gate::Gate;
 use quotalock_tests::own_server::OwnServer;
-use quotalock_tests::{client, fresh_prefix, servers};
+use quotalock_tests::{client, fresh_prefix, is_away, servers};
 
 const LONG: Duration = Duration::from_secs(20);
 
 fn options(when_away: WhenAway) -> CacheOptions {
     CacheOptions { when_away, ..CacheOptions::default() }
-}
-
-fn is_away(error: &Error) -> bool {
-    matches!(error.code(), Code::Unavailable | Code::Timeout)
 }
 
 #[test]
