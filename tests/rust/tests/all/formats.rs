@@ -1,5 +1,5 @@
-//! The stored formats, byte by byte: `tests/spec/formats.json` holds one value of each kind, as `docs/formats.md` describes it. Once a
-//! version is released its values are only added to. This version stores these bytes, and goes on with them.
+//! The stored formats, byte by byte: `tests/spec/formats.json` holds one value of each kind, as `docs/formats.md` describes it. The
+//! file is only added to, from version 0.1.0 on. This version stores these bytes, and goes on with them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
