@@ -55,7 +55,8 @@ final class CacheWaitsTest extends TestCase
                     }
                     return [$found, hrtime(true)];
                 });
-                eventually(fn () => (new Connection($url))->exists($cache->redisKey('x') . ':wait') === 1, fn () => 'none waits');
+                $waiting = fn () => (new Connection($url))->exists($cache->redisKey('x') . ':wait') === 1;
+                eventually($waiting, fn () => 'none waits');
                 usleep(100_000);
                 $freed = hrtime(true);
                 return $value ?? throw new \DomainException('no such table');

@@ -117,7 +117,8 @@ final class FpmTest extends TestCase
             . __DIR__ . '/scripts/preload.php', '-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.prefix=pool',
             '-d', 'ratelimit.timeout_ms=10000'];
         $fpm = new Fpm(['pm = static', 'pm.max_children = 8'], $options);
-        self::assertSame(1, (new Connection($server->url()))->exists('pool:limit:preload:{k}'), 'whether the parent asked');
+        $asked = (new Connection($server->url()))->exists('pool:limit:preload:{k}');
+        self::assertSame(1, $asked, 'whether the parent asked');
         self::soldOut($fpm->load('shop.php', 8, 50), 400);
     }
 
