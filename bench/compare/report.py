@@ -151,17 +151,14 @@ def _why(turns: Sequence[Turns]) -> list[str]:
                     names.append(row.peer.name)
     told = [f"Ahead in at least one figure: {'; '.join(names)}. {why}" for why, names in ahead.items()]
     told += [
-        f"{group.name}: {row.peer.name} decides wrongly, so its figures cannot be compared: "
-        f"{row.wrong[0]}."
+        f"{group.name}: {row.peer.name} decides wrongly, so its figures cannot be compared: {row.wrong[0]}."
         for group in turns
         for row in group.rows
         if row.wrong
     ]
     noisy = [f"{group.name} ({max(group.others):.0%})" for group in turns if max(group.others, default=0) > NOISY]
     if noisy:
-        told.append(
-            f"Noisy (share of the cores that other processes used in the worst round): {', '.join(noisy)}."
-        )
+        told.append(f"Noisy (share of the cores that other processes used in the worst round): {', '.join(noisy)}.")
     return told
 
 
