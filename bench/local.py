@@ -81,7 +81,7 @@ def bound(processes: int) -> int:
 
 
 def main() -> None:
-    rows = ["| language | processes | cut off, then back, each for | admitted by Redis | by the processes | bound |"]
+    rows = ["| language | processes | down and up in turn, each for | allowed by Redis | by the processes | bound |"]
     rows.append("|---|---:|---:|---:|---:|---:|")
     with Server("redis-7.0") as server:
         for language, command in COMMANDS.items():

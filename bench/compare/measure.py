@@ -193,7 +193,7 @@ class _Lane:
         first, self.calls = self.calls, self.calls + calls
         right = 0 if self.group.denied else self.group.keys.admitted(first, self.calls)
         if admitted != right:
-            self.wrong.append(f"admitted {admitted:,} of {calls:,} calls in a round, not {right:,}")
+            self.wrong.append(f"allowed {admitted:,} of {calls:,} calls in a round, not {right:,}")
 
 
 def _task(

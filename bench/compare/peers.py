@@ -39,17 +39,17 @@ class Peer:
     floor: bool = False
 
 
-OURS = Peer("Quotalock", "quotalock", "default settings; a timeout of 5 s, so that no call times out on a busy machine")
-LEASED = Peer("Quotalock, prefetch of 100", "quotalock-lease", "the same limiter with `prefetch=100`")
+OURS = Peer("Quotalock", "quotalock", "defaults, except a timeout of 5 s, so that no call times out on a busy machine")
+LEASED = Peer("Quotalock, prefetch of 100", "quotalock-lease", "as Quotalock, with `prefetch=100`")
 OURS_BESIDE = replace(OURS, floor=True)
-OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "the same, on `memory://`")
+OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "as Quotalock, on `memory://`")
 
-_LUA = "a script that only counts, by `EVALSHA` with its hash known beforehand"
+_LUA = "a script that only counts, by `EVALSHA` with a hash known in advance"
 _LESS = (
     "Their scripts do less: they return yes or no, without the wait and the remaining calls. They have no deadline, "
     "and a counter that lost its TTL denies forever."
 )
-_LESS_HERE = "It keeps one number for a key: no policies of several rules, no change of a policy, no deadline."
+_LESS_HERE = "They keep one number per key: no policies of several rules, no change of a policy, no deadline."
 
 
 def _raw(name: str, client: str, more: str = "") -> Peer:
@@ -60,13 +60,18 @@ PHP = (
     OURS,
     _raw("phpredis, Lua", "phpredis", "; `pconnect`, without its ECHO (`redis.pconnect.echo_check_liveness=0`)"),
     _raw("predis, Lua", "predis", "; a persistent connection with TCP_NODELAY"),
-    Peer("Symfony RateLimiter", "symfony", "`fixed_window` in a cache pool over phpredis, no lock: it admits too many"),
+    Peer("Symfony RateLimiter", "symfony", "`fixed_window` in a cache pool over phpredis, no lock: it allows too many"),
     Peer("Symfony RateLimiter, lock", "symfony-lock", "the same with a lock in Redis, as its documentation advises"),
-    Peer("Laravel RateLimiter", "laravel", "`attempt` on the Redis store over phpredis, persistent"),
-    Peer("Laravel Redis::throttle", "laravel-throttle", "its script, over phpredis, persistent; by `EVAL`", _LESS),
+    Peer("Laravel RateLimiter", "laravel", "`attempt` on the Redis store over phpredis, persistent connection"),
+    Peer(
+        "Laravel Redis::throttle",
+        "laravel-throttle",
+        "its script by `EVAL`, over phpredis, persistent connection",
+        _LESS,
+    ),
 )
 PHP_UNIX = (
-    Peer("Quotalock, unix socket", "quotalock-unix", "by `unix://`"),
+    Peer("Quotalock, unix socket", "quotalock-unix", "as Quotalock, with a `unix://` URL"),
     _raw("phpredis, Lua, unix socket", "phpredis-unix", "; `pconnect` to the socket"),
 )
 PYTHON = (
@@ -75,13 +80,13 @@ PYTHON = (
     _raw("valkey-glide, Lua", "glide", "; its synchronous client, by `invoke_script`"),
     Peer("limits", "limits", "`FixedWindowRateLimiter.hit` on redis-py with hiredis", _LESS),
     Peer("throttled-py", "throttled", "its fixed window, on redis-py with hiredis", _LESS),
-    Peer("pyrate-limiter", "pyrate", "its log, a bucket for each key, not waiting, on redis-py with hiredis"),
+    Peer("pyrate-limiter", "pyrate", "its log, one bucket per key, without waiting, on redis-py with hiredis"),
 )
 ASYNCIO = (
     OURS,
     _raw("redis.asyncio, Lua", "redis-asyncio", "; with hiredis; a connection for each call in flight"),
-    _raw("valkey-glide, Lua", "glide", "; by `invoke_script`, its limit on calls in flight raised"),
-    Peer("limits.aio", "limits", "`FixedWindowRateLimiter.hit` on redis.asyncio, the faster of its clients", _LESS),
+    _raw("valkey-glide, Lua", "glide", "; by `invoke_script`, with a raised limit of calls in flight"),
+    Peer("limits.aio", "limits", "`FixedWindowRateLimiter.hit` on redis.asyncio, its faster client", _LESS),
     Peer("throttled-py", "throttled", "its fixed window, on redis.asyncio", _LESS),
 )
 NODE = (
@@ -89,7 +94,7 @@ NODE = (
     _raw("ioredis 6, Lua", "ioredis6"),
     _raw("ioredis 5, Lua", "ioredis5"),
     _raw("node-redis, Lua", "node-redis"),
-    _raw("valkey-glide, Lua", "glide", "; by `invokeScript`, its limit on calls in flight raised"),
+    _raw("valkey-glide, Lua", "glide", "; by `invokeScript`, with a raised limit of calls in flight"),
     Peer("rate-limiter-flexible", "flexible", "`RateLimiterRedis` on ioredis 6", _LESS),
     Peer("rate-limit-redis", "rate-limit-redis", "`increment` of its store, on ioredis 6", _LESS),
 )
@@ -97,7 +102,7 @@ FLEXIBLE_BLOCK = Peer(
     "rate-limiter-flexible, in-memory block",
     "flexible-block",
     "the same with `inMemoryBlockOnConsumed` at the limit: it denies without a call until the window ends",
-    "It trusts its own memory to the end of the window: a reset or a larger limit by another process is not seen.",
+    "It trusts its own memory until the window ends, so it misses a reset or a larger limit by another process.",
 )
 IOREDIS_AUTO = _raw("ioredis 6, auto-pipelining", "ioredis6-auto", "; with `enableAutoPipelining`")
 
@@ -117,23 +122,23 @@ MEMORY = {
         Peer("Symfony RateLimiter, memory", "symfony-memory", "`InMemoryStorage`, no lock"),
         Peer("Laravel RateLimiter, array", "laravel-memory", "`attempt` on the array store"),
     ),
-    "Node": (OURS_HERE, Peer("RateLimiterMemory", "flexible-memory", "of rate-limiter-flexible", _LESS_HERE)),
+    "Node": (OURS_HERE, Peer("RateLimiterMemory", "flexible-memory", "a class of rate-limiter-flexible", _LESS_HERE)),
 }
-_WEAK = "It promises less: no wait in line, no fencing token, no signal when the lock is lost."
+_WEAK = "They promise less: no queue of waiters, no fencing token, no signal when the lock is lost."
 LOCKS = {
     "PHP": (
         OURS,
         Peer("Symfony Lock", "symfony", "`RedisStore` over phpredis", _WEAK),
-        Peer("Laravel Cache lock", "laravel", "of the Redis store over phpredis, persistent", _WEAK),
+        Peer("Laravel Cache lock", "laravel", "its Redis store over phpredis, persistent connection", _WEAK),
     ),
     "Python": (OURS, Peer("redis-py Lock", "redis-py", "with a timeout, not bound to a thread", _WEAK)),
     "Node": (
         OURS,
         Peer("redis-semaphore Mutex", "redis-semaphore", "on ioredis 6, with its default renewal", _WEAK),
-        Peer("redlock 4", "redlock", "on one server, by ioredis 5: its newest release that is not a beta", _WEAK),
+        Peer("redlock 4", "redlock", "the newest stable release, on one server, by ioredis 5", _WEAK),
     ),
 }
-_PLAIN = "It reads a value and nothing else: no lease for the caller that loads, no stale value during a load."
+_PLAIN = "They only read a value: no lease for the caller that loads, no stale value during a load."
 CACHES = (
     OURS,
     Peer("Symfony Cache", "symfony", "`RedisAdapter::get` over phpredis", _PLAIN),

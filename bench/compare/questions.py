@@ -105,10 +105,10 @@ FAST = (peers.NODE[0], peers.NODE[1], peers.NODE[5])
 QUESTIONS = (
     Question(
         "uncontended",
-        "One call at a time, all admitted",
-        "1,000 keys in turn, a fixed window of a day that is never used up. The server has its own core, so what "
-        "counts is how client and server wake each other, as over a network. With 8 threads, or with several calls "
-        "in flight, the kernel chooses the cores of client and server.",
+        "One call at a time, all allowed",
+        "1,000 keys in turn, whose limits are never used up. The server has its own core, so the figures depend on how "
+        "client and server wake each other, as over a network. With 8 threads, or with several calls in flight, the "
+        "kernel chooses the cores of client and server.",
         (
             *_one(THOUSAND),
             Group("PHP, unix socket", "PHP", peers.PHP_UNIX),
@@ -118,7 +118,7 @@ QUESTIONS = (
     Question(
         "hot-key",
         "One hot key, all denied",
-        f"One key, whose limit of {HOT_LIMIT} a day is used up before the rounds begin: an attack, or a sale.",
+        f"One key, whose limit of {HOT_LIMIT} per day is used up before the rounds begin, as in an attack or a sale.",
         (
             *_one(HOT, denied=True, node=BLOCKING),
             Group("asyncio, 100 in flight", "asyncio", peers.ASYNCIO, HOT, lanes=100, denied=True),
@@ -127,9 +127,9 @@ QUESTIONS = (
     ),
     Question(
         "hot-admitted",
-        "One hot key, all admitted",
-        "One key with a limit that is never used up: a quota of a whole shop, or of an interface with many callers. "
-        "With `prefetch` a process takes permits in advance and spends them without a call.",
+        "One hot key, all allowed",
+        "One key with a limit that is never used up, such as the quota of a whole shop or of an API with many callers. "
+        "With `prefetch` a process takes permits in advance and spends them without calls to Redis.",
         (
             *(
                 Group(language, language, _leased(who), PERMITTED)
@@ -149,9 +149,9 @@ QUESTIONS = (
     Question(
         "real-log",
         "The addresses of a real log, a third denied",
-        "The calls are the 10,000 requests in the log of a real web server, in their order, one call at a time. All "
-        "addresses have the same limit per day: the one that denies closest to a third of the requests. Each pass "
-        "through the log begins with unused limits.",
+        "The keys are the client addresses of the 10,000 requests in a real web server's log, in their order, one call "
+        "at a time. All addresses have the same limit per day, chosen so that about a third of the requests is denied. "
+        "Each pass through the log begins with unused limits.",
         _one(logged(), node=BLOCKING),
     ),
     Question(
@@ -166,8 +166,8 @@ QUESTIONS = (
     ),
     Question(
         "in-process",
-        "In the process, without a server",
-        "1,000 keys in turn, all admitted, one call at a time. The clock that times each call is part of every figure.",
+        "In memory, without a server",
+        "1,000 keys in turn, all allowed, one call at a time. Every figure includes the time for reading the clock.",
         tuple(Group(language, language, who) for language, who in peers.MEMORY.items()),
     ),
     Question(
@@ -179,16 +179,16 @@ QUESTIONS = (
     ),
     Question(
         "caches",
-        "A warm value of a cache",
-        "1,000 values of 100 bytes that are there and fresh, each asked for with the function that would load it.",
+        "A fresh value in a cache",
+        "1,000 fresh values of 100 bytes in the cache. Each call passes the function that would load a missing value.",
         (Group("PHP", "PHP", peers.CACHES, kind="cache"),),
     ),
     Question(
         "server",
         "Cost of more keys and more rules on the server",
         "100 calls in flight from Node. All keys exist before the rounds begin. Quotalock decides several rules "
-        "together in one call. It is compared with a counter for each rule, asked in one pipeline, and with "
-        "rate-limiter-flexible's union. If one rule denies, both of these still charge the other rules.",
+        "together in one call. ioredis sends one script per rule in one pipeline, and rate-limiter-flexible uses its "
+        "union. If one rule denies, these two still charge the other rules.",
         (
             *(
                 Group(f"{count:,} keys", "Node", FAST, many(count), lanes=100, filled=True)

@@ -33,36 +33,36 @@ UNJUDGED = ("resident_mib", "p99_us", "p999_us")
 RULES = """
 ## Method
 
-* The work: one decision per call, on the same keys in the same order, with the same limit of a fixed window of a day.
-  A library without a fixed window uses its own algorithm, which the list at the end names.
-* The server is one process without persistence, over loopback. Libraries that are not measured at the moment are idle.
-* Each library is a separate process that keeps its connections. They take turns, round by round; each figure is the
-  median of the rounds. Rounds in which other processes used more than 5 % of the cores are repeated, a few times at
-  most.
-* Before the measurement each library must admit exactly the limit and deny the rest, on one key. If a round admits
-  another number than it should, the difference is printed below its table.
-* Libraries are set up as their documentation advises for speed: persistent connections, compiled parsers, hashes of
-  scripts known beforehand. Quotalock has its default settings.
+* Each call is one decision. All libraries get the same keys in the same order, with the same limit per fixed window of
+  a day. A library without a fixed window uses its own algorithm, which the list at the end names.
+* Redis is one process without persistence, reached over loopback. Only one library is measured at a time.
+* Each library has its own process, which keeps its connections. The libraries take turns, round by round; each figure
+  is the median of the rounds. A round in which other processes used more than 5 % of the cores is repeated, a few times
+  at most.
+* Before the measurement each library must allow exactly the limit and deny the rest, on one key. If a library allows
+  too few or too many calls in a round, a line below the table shows the numbers.
+* Libraries are set up for speed as their documentation advises: persistent connections, compiled parsers, hashes of
+  scripts known in advance. Quotalock has its default settings.
 
 ## Not measured
 
-* Networks, TLS and clusters. Over a network the number of round trips matters most: with one call at a time it is
-  the column "reads".
+* Networks, TLS and clusters. Over a network the number of round trips matters most: see the column "reads"
+  of the tables with one call at a time.
 * The content of the answers. Quotalock's answer contains the wait and the remaining calls. With a request id,
-  Quotalock charges a call once even if replies are lost. A counter of Quotalock without a TTL repairs itself. Scripts
-  that only return yes or no do less work in their time.
-* Other algorithms than fixed windows, and other machines: use the ratios, not the figures.
+  Quotalock charges a call once even if replies are lost. Quotalock repairs a counter that lost its TTL. Scripts that
+  only return yes or no do less work.
+* Algorithms other than fixed windows, and other machines: use the ratios, not the figures.
 
 ## How to read the tables
 
 * **CPU µs**: user and system time of the client's process per call, in all threads. **Main thread µs**: the part of
-  the main thread, which in Node and asyncio runs the loop.
+  the main thread, which in Node and asyncio runs the event loop.
 * **Server µs**: CPU time of the server's process per call.
-* **Reads**: how often the server read from a socket per call. With one call at a time these are the round trips.
-* **MiB**: resident memory of the client's process after the warm-up, including its language.
-* **Times**: the calls per second of Quotalock, the first line of a group, divided by the peer's. **CPU**: the peer's
-  CPU µs divided by Quotalock's. Above 1 Quotalock is ahead in both.
-* **Peer ahead in**: the figures in which a peer is at least 3 % ahead, except memory and the slowest calls.
+* **Reads**: how often the server read from a socket, per call: with one call at a time, the number of round trips.
+* **MiB**: resident memory of the client's process after the warm-up, including the runtime of the language.
+* **Times**: Quotalock's calls per second (first line of a group) divided by the peer's. **CPU**: the peer's CPU µs
+  divided by Quotalock's. In both columns, values above 1 mean that Quotalock is ahead.
+* **Peer ahead in**: the figures in which a peer is at least 3 % ahead, except MiB, p99 and p99.9.
 """
 
 
@@ -132,7 +132,7 @@ def ratios(ours: Row, row: Row) -> list[str]:
 
 def _marked(ours: Row, row: Row) -> str:
     if row.peer.floor:
-        return "(no rival)"
+        return "(not a peer)"
     if row.wrong:
         return "(decides wrongly)"
     ahead = leads(ours, row)
@@ -149,19 +149,16 @@ def _why(turns: Sequence[Turns]) -> list[str]:
                 names = ahead.setdefault(why, [])
                 if row.peer.name not in names:
                     names.append(row.peer.name)
-    told = [f"Ahead somewhere: {'; '.join(names)}. {why}" for why, names in ahead.items()]
+    told = [f"Ahead in at least one figure: {'; '.join(names)}. {why}" for why, names in ahead.items()]
     told += [
-        f"{group.name}: {row.peer.name} decides wrongly, so that its figures are not those of the same work: "
-        f"{row.wrong[0]}."
+        f"{group.name}: {row.peer.name} decides wrongly, so its figures cannot be compared: {row.wrong[0]}."
         for group in turns
         for row in group.rows
         if row.wrong
     ]
     noisy = [f"{group.name} ({max(group.others):.0%})" for group in turns if max(group.others, default=0) > NOISY]
     if noisy:
-        told.append(
-            f"Noisy, with the share of the cores that other processes used in the worst round: {', '.join(noisy)}."
-        )
+        told.append(f"Noisy (share of the cores that other processes used in the worst round): {', '.join(noisy)}.")
     return told
 
 
@@ -184,4 +181,4 @@ def _weights(measured: Mapping[tuple[str, str], float]) -> str:
     for number, row in enumerate(rows):
         smaller = number and float(row[4]) * LEAD < 1
         row[5] = row[5] if smaller else ""
-    return table(("", "", "bytes", "MiB a million", "of ours", "peer ahead in"), rows, left=2)
+    return table(("", "", "bytes", "MiB per million", "vs. Quotalock", "peer ahead in"), rows, left=2)
