@@ -57,10 +57,15 @@ class Surface:
 SURFACES = ("python", "python-aio")
 
 
+# Makes the loops of `run`; without it they are those of asyncio.
+new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None
+
+
 def run(body: Callable[[], Awaitable[Any]]) -> Any:
     """What a coroutine function returns, on a loop of its own."""
 
     async def main() -> Any:
         return await body()
 
-    return asyncio.run(main())
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(main())
