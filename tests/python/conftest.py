@@ -71,7 +71,7 @@ def prefix() -> str:
 def each_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `run` runs is on a loop of asyncio, and again on one of uvloop."""
     if request.param == "uvloop":
-        monkeypatch.setattr(surface_module, "new_loop", uvloop.new_event_loop)
+        monkeypatch.setattr(surface_module, "on_new_loop", uvloop.run)
 
 
 @pytest.fixture(params=SURFACES)

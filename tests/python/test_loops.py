@@ -216,6 +216,25 @@ def test_wait_sleeps_on_the_loop_and_others_go_on(store_url: str, prefix: str) -
     run(body)
 
 
+def test_a_loop_whose_timers_ring_early(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of uvloop do, by less than a millisecond."""
+
+    async def body() -> None:
+        event_loop = asyncio.get_running_loop()
+        later = event_loop.call_later
+
+        def early(delay: float, *rest: Any, **named: Any) -> asyncio.TimerHandle:
+            return later(max(0.0, delay - 0.002), *rest, **named)
+
+        monkeypatch.setattr(event_loop, "call_later", early, raising=False)
+        async with aio.Client("memory://", prefix=prefix) as client:
+            limiter = client.limiter("early", "1/20ms")
+            for _ in range(10):
+                assert await asyncio.wait_for(limiter.wait("k", PATIENT), PATIENT)
+
+    run(body)
+
+
 def test_a_cancelled_wait_never_charges(store_url: str, prefix: str) -> None:
     async def body() -> None:
         async with aio.Client(store_url, prefix=prefix, timeout=PATIENT) as client:
