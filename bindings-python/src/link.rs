@@ -45,15 +45,24 @@ pub struct State {
     flush_due: bool,
     /// Whether the last turn had one answer at most: then one call is likely to come again.
     quiet: bool,
+    /// The timer that has not rung yet, and when it will.
     pub timer: Option<(Instant, Py<PyAny>)>,
 }
 
 #[pymethods]
 impl LoopDriver {
-    /// Reads, writes and expires what is due. Called by the loop when a socket is ready, and when it is time.
+    /// Reads, writes and expires what is due. Called by the loop when a socket is ready.
     fn _turn(slf: &Bound<'_, Self>) -> PyResult<()> {
         let _inside = enter(slf.py());
         LoopDriver::work(slf, LoopLink::turn)
+    }
+
+    /// Does the same when it is time. Called by the loop's timer, up to a millisecond early by that of uvloop: then nothing
+    /// is due yet, and the rest of the wait needs another timer.
+    fn _ring(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let rung = slf.get().lock().timer.take();
+        drop(rung);
+        LoopDriver::_turn(slf)
     }
 
     /// Sends the calls of a tick. Called by the loop after that tick.
@@ -263,7 +272,7 @@ impl LoopDriver {
         let replaced = {
             let mut state = this.lock();
             // One timer, which may ring early: a turn for nothing now and then costs less than a timer for each call.
-            if state.timer.as_ref().is_some_and(|(then, _)| *then > now && *then <= now + wait) {
+            if state.timer.as_ref().is_some_and(|(then, _)| *then <= now + wait) {
                 return Ok(());
             }
             state.timer.take()
@@ -272,7 +281,7 @@ impl LoopDriver {
             call_method(timer.bind(py), intern!(py, "cancel"), [])?;
         }
         let call_later = this.event_loop.bind(py).getattr(intern!(py, "call_later"))?;
-        let ring = [&call_later, &PyFloat::new(py, wait.as_secs_f64()), &turn(slf)?];
+        let ring = [&call_later, &PyFloat::new(py, wait.as_secs_f64()), &slf.getattr(intern!(py, "_ring"))?];
         let timer = call_method(this.context.bind(py), intern!(py, "run"), ring)?;
         this.lock().timer = Some((now + wait, timer.unbind()));
         Ok(())

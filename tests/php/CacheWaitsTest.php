@@ -23,7 +23,7 @@ final class CacheWaitsTest extends TestCase
         for ($worker = 0; $worker < 50; $worker++) {
             $children[] = forked(function () use ($cache, $url, $prefix, $end) {
                 $cache = $cache();
-                $redis = redis($url);
+                $redis = new Connection($url);
                 usleep(max(0, (int) (($end - hrtime(true)) / 1_000)));
                 do {
                     $got = $cache->get('x', function () use ($redis, $prefix) {
@@ -36,7 +36,7 @@ final class CacheWaitsTest extends TestCase
         }
         $found = array_count_values(array_map(fn (\Closure $child) => $child(), $children));
         self::assertSame(['new1' => 50], $found, 'what they got');
-        self::assertSame('1', redis($url)->get("$prefix:loads"), 'the loads');
+        self::assertSame('1', (new Connection($url))->get("$prefix:loads"), 'the loads');
     }
 
     /** @dataProvider servers */
@@ -55,7 +55,8 @@ final class CacheWaitsTest extends TestCase
                     }
                     return [$found, hrtime(true)];
                 });
-                eventually(fn () => redis($url)->exists($cache->redisKey('x') . ':wait') === 1, fn () => 'none waits');
+                $waiting = fn () => (new Connection($url))->exists($cache->redisKey('x') . ':wait') === 1;
+                eventually($waiting, fn () => 'none waits');
                 usleep(100_000);
                 $freed = hrtime(true);
                 return $value ?? throw new \DomainException('no such table');
@@ -90,7 +91,7 @@ final class CacheWaitsTest extends TestCase
         $children = [];
         for ($worker = 0; $worker < 8; $worker++) {
             $children[] = forked(function () use ($url, $prefix) {
-                $redis = redis($url);
+                $redis = new Connection($url);
                 $load = fn () => (string) $redis->incr("$prefix:loads");
                 return [(new Client($url, $prefix))->cache('home')->get('x', $load, 10_000), hrtime(true)];
             });

@@ -296,7 +296,7 @@ final class CachesTest extends TestCase
     {
         $client = client(server());
         [$cache, $once] = [$client->cache('c'), $client->once('o')];
-        redis(server())->rPush($cache->redisKey('x'), 'x');
+        (new Connection(server()))->rPush($cache->redisKey('x'), 'x');
         $error = thrown(WrongTypeException::class, fn () => $cache->get('x', never(...)));
         self::assertStringContainsString('wrong_type', $error->getErrorCode());
         thrown(ClosedException::class, fn () => $cache->get('y', function () use ($client) {

@@ -124,7 +124,7 @@ final class DenialsTest extends TestCase
 
     private static function calls(RedisServer $server): int
     {
-        $stats = redis($server->url())->info('commandstats')['cmdstat_evalsha'] ?? 'calls=0';
+        $stats = (new Connection($server->url()))->info('commandstats')['cmdstat_evalsha'] ?? 'calls=0';
         preg_match('/calls=(\d+)/', $stats, $found);
         return (int) $found[1];
     }

@@ -196,8 +196,8 @@ final class ErrorsTest extends TestCase
     public function testAUserWithoutARightIsToldWhich(): void
     {
         $server = new RedisServer();
-        $redis = redis($server->url());
-        $redis->rawCommand('ACL', 'SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-evalsha', '-eval');
+        $redis = new Connection($server->url());
+        $redis->acl('SETUSER', 'app', 'on', '>secret', '~*', '+@all', '-evalsha', '-eval');
         $client = new Client($server->url('app:secret@'), prefix());
         $error = thrown(NotPermittedException::class, fn () => $client->limiter('n', '1/s')->consume('k'));
         self::assertStringContainsString('eval', strtolower($error->getMessage()));
@@ -210,7 +210,7 @@ final class ErrorsTest extends TestCase
         $client = new Client($server->url(), prefix());
         $limiter = $client->limiter('n', '5/minute');
         self::assertSame(4, $limiter->consume('k')->remaining, 'remaining');
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         $redis->config('SET', 'maxmemory', '1');
         $error = thrown(UnavailableException::class, fn () => $limiter->consume('k'));
         self::assertStringContainsString('memory', strtolower($error->getMessage()));

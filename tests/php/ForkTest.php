@@ -10,9 +10,9 @@ use Quotalock\Client;
 final class ForkTest extends TestCase
 {
     /** The connections over which a script was called, by their addresses at our end. */
-    private static function callers(\Redis $redis): array
+    private static function callers(Connection $redis): array
     {
-        $calls = array_filter($redis->client('list'), fn (array $each) => str_starts_with($each['cmd'], 'eval'));
+        $calls = array_filter($redis->clients(), fn (array $each) => str_starts_with($each['cmd'], 'eval'));
         return array_column($calls, 'addr');
     }
 
@@ -21,12 +21,12 @@ final class ForkTest extends TestCase
         $server = new RedisServer();
         $limiter = client($server->url())->limiter('n', '100/minute');
         self::assertSame(99, $limiter->consume('k')->remaining, 'remaining before');
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         $before = self::callers($redis);
         self::assertSame(1, count($before), 'the connections before');
         $child = forked(function () use ($limiter, $server, $before) {
             $left = $limiter->consume('k')->remaining;
-            return [$left, array_values(array_diff(self::callers(redis($server->url())), $before))];
+            return [$left, array_values(array_diff(self::callers(new Connection($server->url())), $before))];
         });
         [$left, $new] = $child();
         self::assertSame(98, $left, 'remaining in the child');
@@ -91,7 +91,7 @@ final class ForkTest extends TestCase
         pcntl_waitpid($pid, $status);
         self::assertSame(7, pcntl_wexitstatus($status), 'the exit code');
         self::assertSame(96, $limiter->consume('k')->remaining, 'remaining in the parent');
-        self::assertSame(1, count(self::callers(redis($server->url()))), 'the connections');
+        self::assertSame(1, count(self::callers(new Connection($server->url()))), 'the connections');
     }
 
     public function testAChildMakesTheSameClientAnew(): void

@@ -36,7 +36,7 @@ final class FpmTest extends TestCase
             array_unique(array_column($answers, 'server')),
             'the server of the pool'
         );
-        $connections = redis($server->url())->info('stats')['total_connections_received'];
+        $connections = (new Connection($server->url()))->info('stats')['total_connections_received'];
         // One for each worker at most, this one, and the one that asked whether the server listens.
         self::assertTrue($connections <= 10, "that $connections connections outlive their requests");
         self::assertSame(800, self::callsOf($server), 'the commands, one for each decision');
@@ -46,7 +46,7 @@ final class FpmTest extends TestCase
     private static function callsOf(RedisServer $server): int
     {
         $calls = 0;
-        foreach (redis($server->url())->info('commandstats') as $command => $stats) {
+        foreach ((new Connection($server->url()))->info('commandstats') as $command => $stats) {
             if (preg_match('/^cmdstat_eval(sha)?$/', $command)) {
                 preg_match('/calls=(\d+),.*failed_calls=(\d+)/', $stats, $found);
                 $calls += (int) $found[1] - (int) $found[2];
@@ -84,7 +84,7 @@ final class FpmTest extends TestCase
         self::assertSame(1, count(array_unique($pids)), 'the workers');
         // Ours, this one, and the one that asked whether the server listens.
         self::assertTrue(
-            redis($server->url())->info('stats')['total_connections_received'] <= 3,
+            (new Connection($server->url()))->info('stats')['total_connections_received'] <= 3,
             'that the connection stayed'
         );
     }
@@ -117,7 +117,8 @@ final class FpmTest extends TestCase
             . __DIR__ . '/scripts/preload.php', '-d', "ratelimit.url={$server->url()}", '-d', 'ratelimit.prefix=pool',
             '-d', 'ratelimit.timeout_ms=10000'];
         $fpm = new Fpm(['pm = static', 'pm.max_children = 8'], $options);
-        self::assertSame(1, redis($server->url())->exists('pool:limit:preload:{k}'), 'whether the parent asked');
+        $asked = (new Connection($server->url()))->exists('pool:limit:preload:{k}');
+        self::assertSame(1, $asked, 'whether the parent asked');
         self::soldOut($fpm->load('shop.php', 8, 50), 400);
     }
 

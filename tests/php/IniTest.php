@@ -149,6 +149,6 @@ final class IniTest extends TestCase
         $code = 'var_dump(Quotalock\limit("n", "k", "2/minute", 2), Quotalock\limit("n", "k", "2/minute"));';
         [$output] = php($code, ['-d', "ratelimit.prefix=$prefix"], ['QUOTALOCK_URL' => server()]);
         self::assertSame("bool(true)\nbool(false)\n", $output, 'the answers');
-        self::assertSame(1, redis(server())->exists("$prefix:limit:n:{k}"), 'whether the key is there');
+        self::assertSame(1, (new Connection(server()))->exists("$prefix:limit:n:{k}"), 'whether the key is there');
     }
 }

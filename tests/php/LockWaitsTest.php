@@ -66,12 +66,12 @@ final class LockWaitsTest extends TestCase
     public function testManyProcessesAreNeverInItTogether(string $url): void
     {
         $prefix = prefix();
-        $redis = redis($url);
+        $redis = new Connection($url);
         $children = [];
         for ($worker = 0; $worker < 6; $worker++) {
             $children[] = forked(function () use ($url, $prefix) {
                 $lock = (new Client($url, $prefix))->lock('n');
-                $redis = redis($url);
+                $redis = new Connection($url);
                 for ($i = 0; $i < 20; $i++) {
                     $lock->run(function () use ($redis, $prefix) {
                         self::assertSame(1, $redis->incr("$prefix:inside"), 'how many are in it');
@@ -93,8 +93,8 @@ final class LockWaitsTest extends TestCase
         $client = client($server->url());
         $holder = $client->lock('n');
         $holder->acquire();
-        $redis = redis($server->url());
-        $subscriptions = fn (): array => array_filter($redis->client('list'), fn (array $each) => $each['sub'] > 0);
+        $redis = new Connection($server->url());
+        $subscriptions = fn (): array => array_filter($redis->clients(), fn (array $each) => $each['sub'] > 0);
         self::assertSame(0, count($subscriptions()), 'the subscriptions before');
         foreach (['n', 'n', 'm'] as $name) {
             self::assertTrue(isFree($client, 'm'), 'whether the other is free');

@@ -379,7 +379,7 @@ final class LocksTest extends TestCase
         Testing::put($client, $lock->redisKeys[0], 'list', '');
         $error = thrown(WrongTypeException::class, fn () => $lock->acquire());
         self::assertStringContainsString($lock->redisKeys[0], $error->getMessage());
-        redis(server())->del($lock->redisKeys[0]);
+        (new Connection(server()))->del($lock->redisKeys[0]);
         Testing::put($client, $lock->redisKeys[0], 'string', '-37412');
         self::assertSame([true, []], [$lock->inspect()->healed, $lock->inspect()->holders], 'what is seen');
         self::assertSame(true, $lock->acquire(), 'whether it can be acquired');

@@ -59,7 +59,7 @@ final class ObjectEndsTest extends TestCase
         self::assertStringNotContainsString('ArgumentCountError', $output);
         self::assertStringNotContainsString('Quotalock\\Exception', $output);
         // Each client has a prefix of its own. Whatever was locked is free, also the lock around all.
-        $redis = redis(server());
+        $redis = new Connection(server());
         $locked = $redis->keys("$prefix*:lock:*");
         self::assertCount($where === 'run' ? 4 : 3, $locked, 'the locks');
         foreach ($locked as $key) {

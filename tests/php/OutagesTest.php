@@ -112,7 +112,7 @@ final class OutagesTest extends TestCase
                     $wait = fn () => (new Client($server->url(), $prefix))->cache('home', whenAway: $whenAway)
                         ->get('x', fn () => 'loaded too', 20_000);
                     $waiters = array_map(fn () => forked($wait), range(1, 10));
-                    $redis = redis($server->url());
+                    $redis = new Connection($server->url());
                     eventually(fn () => count($redis->pubsub('channels')) === 10, fn () => 'not all wait');
                     $server->kill();
                     usleep(100_000);
@@ -134,7 +134,7 @@ final class OutagesTest extends TestCase
         $limiter = client(server())->limiter('n', '100/minute');
         for ($left = 99; $left > 90; $left--) {
             self::assertSame($left, $limiter->consume('k')->remaining, 'remaining');
-            redis(server())->script('flush');
+            (new Connection(server()))->script('flush');
         }
     }
 
@@ -192,7 +192,7 @@ final class OutagesTest extends TestCase
         $client = new Client(server() . '/3', prefix());
         $limiter = $client->limiter('n', '1/minute');
         $limiter->consume('k');
-        $redis = redis(server());
+        $redis = new Connection(server());
         self::assertSame(0, $redis->exists($limiter->redisKey('k')), 'whether the key is in database 0');
         $redis->select(3);
         self::assertSame(1, $redis->exists($limiter->redisKey('k')), 'whether the key is in database 3');

@@ -23,9 +23,9 @@ final class PasswordsTest extends TestCase
     /** Has the server take this password alone, and hang up on who had another. */
     private function accept(string $password): void
     {
-        $redis = redis($this->server->url());
-        $redis->rawCommand('ACL', 'SETUSER', 'app', 'on', 'resetpass', ">$password", '~*', '&*', '+@all');
-        $redis->rawCommand('CLIENT', 'KILL', 'USER', 'app');
+        $redis = new Connection($this->server->url());
+        $redis->acl('SETUSER', 'app', 'on', 'resetpass', ">$password", '~*', '&*', '+@all');
+        $redis->client('KILL', 'USER', 'app');
         // A connection that was used within the last millisecond is not looked at before it is used again.
         usleep(10_000);
     }

@@ -11,15 +11,15 @@ use Quotalock\Exception\ClosedException;
 final class PersistenceTest extends TestCase
 {
     /** How many connections the server has beside this one. */
-    private static function connections(\Redis $redis): int
+    private static function connections(Connection $redis): int
     {
-        return count($redis->client('list')) - 1;
+        return count($redis->clients()) - 1;
     }
 
     public function testClientsWithTheSameSettingsShareOneConnectionAlsoOneAfterTheOther(): void
     {
         $server = new RedisServer();
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         $prefix = prefix();
         for ($left = 99; $left >= 0; $left--) {
             $limiter = (new Client($server->url(), $prefix))->limiter('n', '100/minute');
@@ -34,7 +34,7 @@ final class PersistenceTest extends TestCase
     public function testClientsWithOtherSettingsShareNothing(): void
     {
         $server = new RedisServer();
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         $make = fn (mixed ...$arguments) => (new Client($server->url(), ...$arguments))->limiter('n', '1/s')->peek('k');
         foreach ([['a'], ['b'], ['a', 400], ['a', 400, 'open'], ['a', 400, 'open', 1000]] as $made => $arguments) {
             $make(...$arguments);
@@ -68,7 +68,7 @@ final class PersistenceTest extends TestCase
     public function testClosingOneOfTwoLeavesTheOtherItsConnection(): void
     {
         $server = new RedisServer();
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         [$one, $two] = [new Client($server->url()), new Client($server->url())];
         [$first, $second] = [$one->limiter('n', '100/minute'), $two->limiter('n', '100/minute')];
         self::assertSame([99, 98], [$first->consume('k')->remaining, $second->consume('k')->remaining], 'remaining');
@@ -88,7 +88,7 @@ final class PersistenceTest extends TestCase
     public function testNoMoreThan64ClientsAreKeptAndAnOldOneThatIsStillHeldWorks(): void
     {
         $server = new RedisServer();
-        $redis = redis($server->url());
+        $redis = new Connection($server->url());
         $held = (new Client($server->url(), 'held'))->limiter('n', '100/minute');
         for ($i = 0; $i < 100; $i++) {
             (new Client($server->url(), "p$i"))->limiter('n', '1/s')->peek('k');

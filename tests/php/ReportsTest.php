@@ -12,7 +12,7 @@ final class ReportsTest extends TestCase
     /** Fields and values of all reports, one after another. */
     private static function told(RedisServer $server, string $prefix): array
     {
-        $entries = redis($server->url())->rawCommand('XRANGE', "$prefix:reports", '-', '+') ?: [];
+        $entries = (new Connection($server->url()))->xrange("$prefix:reports", '-', '+') ?: [];
         return array_merge([], ...array_column($entries, 1));
     }
 
@@ -52,7 +52,7 @@ final class ReportsTest extends TestCase
         $server = new RedisServer();
         (new Client($server->url(), $prefix = prefix()))->limiter('n', '5/hour')->consume('k');
         self::assertSame([], self::told($server, $prefix));
-        self::assertSame(0, redis($server->url())->exists("$prefix:reports"));
+        self::assertSame(0, (new Connection($server->url()))->exists("$prefix:reports"));
     }
 
     public function testAScriptReportsAtItsEndAndTheIniSwitchesItOn(): void
@@ -75,7 +75,7 @@ final class ReportsTest extends TestCase
         $began = hrtime(true);
         $answers = $fpm->load('shop.php', 2, 200);
         self::assertCount(400, $answers);
-        $reports = fn () => redis($server->url())->rawCommand('XRANGE', 'pool:reports', '-', '+') ?: [];
+        $reports = fn () => (new Connection($server->url()))->xrange('pool:reports', '-', '+') ?: [];
         $told = fn () => array_merge([], ...array_column($reports(), 1));
         self::until(fn () => self::counted($told(), 'allowed') + self::counted($told(), 'denied') === 800);
         // Each request asks twice: for one of a hundred, and for something of its own.

@@ -315,7 +315,7 @@ final class StocksTest extends TestCase
     {
         $client = client(server());
         $stock = $client->stock('n');
-        redis(server())->rPush($stock->redisKeys[0], 'x');
+        (new Connection(server()))->rPush($stock->redisKeys[0], 'x');
         $error = thrown(WrongTypeException::class, fn () => $stock->take('a'));
         self::assertStringContainsString($stock->redisKeys[0], $error->getMessage());
         $client->close();

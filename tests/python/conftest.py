@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import surface as surface_module
+import uvloop
 from surface import SURFACES, Surface, fresh_memory
 
 _numbers = itertools.count()
@@ -63,6 +65,13 @@ def url() -> str:
 def prefix() -> str:
     """A prefix that no other test of this run uses."""
     return f"p{os.getpid()}-{next(_numbers)}"
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def each_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `run` runs is on a loop of asyncio, and again on one of uvloop."""
+    if request.param == "uvloop":
+        monkeypatch.setattr(surface_module, "on_new_loop", uvloop.run)
 
 
 @pytest.fixture(params=SURFACES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any
 
@@ -57,10 +57,14 @@ class Surface:
 SURFACES = ("python", "python-aio")
 
 
+# Runs a coroutine on a new loop. The fixture `each_loop` puts uvloop's in its place.
+on_new_loop: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run
+
+
 def run(body: Callable[[], Awaitable[Any]]) -> Any:
     """What a coroutine function returns, on a loop of its own."""
 
     async def main() -> Any:
         return await body()
 
-    return asyncio.run(main())
+    return on_new_loop(main())

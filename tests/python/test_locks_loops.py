@@ -15,6 +15,8 @@ from locks import PATIENT, until_left_alone
 from quotalock import aio
 from surface import run
 
+pytestmark = pytest.mark.usefixtures("each_loop")
+
 
 def test_tasks_take_turns(store_url: str, prefix: str) -> None:
     async def body() -> None:

@@ -14,6 +14,7 @@ import time
 import weakref
 from typing import Any
 
+import anyio
 import pytest
 import quotalock
 from proxy import Proxy
@@ -23,6 +24,8 @@ from servers import Server
 from surface import run
 
 PATIENT = 10.0
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 def descriptors() -> int:
@@ -213,6 +216,25 @@ def test_wait_sleeps_on_the_loop_and_others_go_on(store_url: str, prefix: str) -
     run(body)
 
 
+def test_a_loop_whose_timers_ring_early(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of uvloop do, by less than a millisecond."""
+
+    async def body() -> None:
+        event_loop = asyncio.get_running_loop()
+        later = event_loop.call_later
+
+        def early(delay: float, *rest: Any, **named: Any) -> asyncio.TimerHandle:
+            return later(max(0.0, delay - 0.002), *rest, **named)
+
+        monkeypatch.setattr(event_loop, "call_later", early, raising=False)
+        async with aio.Client("memory://", prefix=prefix) as client:
+            limiter = client.limiter("early", "1/20ms")
+            for _ in range(10):
+                assert await asyncio.wait_for(limiter.wait("k", PATIENT), PATIENT)
+
+    run(body)
+
+
 def test_a_cancelled_wait_never_charges(store_url: str, prefix: str) -> None:
     async def body() -> None:
         async with aio.Client(store_url, prefix=prefix, timeout=PATIENT) as client:
@@ -274,6 +296,28 @@ def test_cancelled_calls_take_no_answer_of_others(url: str, prefix: str) -> None
                 assert [answer.remaining for answer in answers[1::2]] == [99_999] * 10  # type: ignore[union-attr]
 
     run(body)
+
+
+def test_scopes_and_task_groups_of_anyio(store_url: str, prefix: str) -> None:
+    async def body() -> None:
+        async with aio.Client(store_url, prefix=prefix, timeout=PATIENT) as client:
+            lock, other = client.lock("sku:42"), client.lock("sku:42")
+            assert await lock.acquire()
+            with anyio.move_on_after(0.05) as scope:
+                await other.acquire(20)
+            assert scope.cancelled_caught
+            assert await lock.release()
+            limiter = client.limiter("anyio", "100/hour")
+            async with anyio.create_task_group() as group:
+                for _ in range(40):
+                    group.start_soon(limiter.consume, "k")
+            assert (await limiter.peek("k")).remaining == 60
+            # The acquisition that its scope cancelled got nothing.
+            assert await other.acquire()
+
+    for use_uvloop in (False, True):
+        anyio.run(body, backend_options={"use_uvloop": use_uvloop})
+        prefix += "+"
 
 
 def test_a_loop_that_watches_no_sockets_is_refused_clearly(monkeypatch: pytest.MonkeyPatch) -> None:

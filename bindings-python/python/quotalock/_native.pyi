@@ -1750,7 +1750,10 @@ class LoopDriver:
     """Carries the calls of one client on one loop."""
 
     def _turn(self) -> None:
-        """Reads, writes and expires what is due; called by the loop when the socket is ready, and when it is time."""
+        """Reads, writes and expires what is due. The loop calls it when the socket is ready."""
+
+    def _ring(self) -> None:
+        """Does the same. The loop's timer calls it."""
 
     def _flush(self) -> None:
         """Sends the calls of a tick; called by the loop after that tick."""

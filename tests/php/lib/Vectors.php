@@ -99,7 +99,7 @@ final class Vectors
         $limiter->reset($key);
         Assert::assertSame(null, Testing::get($client, $redisKey), 'what stands there before');
         if ($isAlone) {
-            $redis = redis($this->url);
+            $redis = new Connection($this->url);
             $redis->select(9);
             $redis->flushDB();
         }
