@@ -12,13 +12,11 @@ namespace Quotalock\Tests\Frameworks;
 const ROOT = __DIR__ . '/../../..';
 const HOME = ROOT . '/target/frameworks/php';
 
-// Symfony's bundle turns on what it finds: this would need more than is there.
-const ABSENT = ['Clock'];
-
 spl_autoload_register(function (string $class): void {
     static $roots = null;
     $roots ??= roots();
-    if (preg_match('/^Symfony\\\\Component\\\\(\w+)/', $class, $found) && in_array($found[1], ABSENT, true)) {
+    // Symfony's bundle turns on what it finds: this would need more than is there.
+    if (str_starts_with($class, 'Symfony\\Component\\Clock\\') && !interface_exists(\Psr\Clock\ClockInterface::class)) {
         return;
     }
     foreach ($roots as [$prefix, $folder]) {
@@ -53,11 +51,13 @@ function roots(): array
         }
         is_file("$folder/LoggerInterface.php") && $roots[] = ['Psr\\Log\\', $folder];
         is_file("$folder/CacheItemInterface.php") && $roots[] = ['Psr\\Cache\\', $folder];
+        is_file("$folder/ClockInterface.php") && $roots[] = ['Psr\\Clock\\', $folder];
         is_file("$folder/CacheInterface.php") && $roots[] = ['Psr\\SimpleCache\\', $folder];
+        is_dir("$folder/Carbon") && $roots[] = ['Carbon\\', "$folder/Carbon"];
         is_dir("$folder/Monolog") && $roots[] = ['Monolog\\', "$folder/Monolog"];
         if (is_dir("$folder/Illuminate")) {
             $roots[] = ['Illuminate\\', "$folder/Illuminate"];
-            foreach (['Collections', 'Conditionable', 'Macroable'] as $part) {
+            foreach (['Collections', 'Conditionable', 'Macroable', 'Reflection'] as $part) {
                 $roots[] = ['Illuminate\\Support\\', "$folder/Illuminate/$part"];
             }
         }
@@ -69,10 +69,12 @@ function roots(): array
 }
 
 // What Composer would load at once.
+require_once __DIR__ . '/lib/polyfills.php';
 const FILES = [
-    'Illuminate/Collections/helpers', 'Illuminate/Support/helpers', 'Illuminate/Foundation/helpers',
-    'Illuminate/Events/functions', 'Illuminate/Filesystem/functions', 'Symfony/Contracts/Deprecation/function',
-    'Symfony/Component/String/Resources/functions',
+    'Illuminate/Collections/functions', 'Illuminate/Collections/helpers', 'Illuminate/Reflection/helpers',
+    'Illuminate/Support/functions', 'Illuminate/Support/helpers', 'Illuminate/Foundation/helpers',
+    'Illuminate/Events/functions', 'Illuminate/Filesystem/functions', 'Illuminate/Log/functions',
+    'Symfony/Contracts/Deprecation/function', 'Symfony/Component/String/Resources/functions',
 ];
 foreach (explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS')) as $framework) {
     foreach (FILES as $file) {
