@@ -183,6 +183,12 @@ def frameworks() -> Path:
     return program
 
 
+def php_frameworks() -> None:
+    """Fetches the newest frameworks of PHP, with their own tests."""
+    _say("the newest frameworks of PHP")
+    _run([str(ROOT / "tests/frameworks/php/fetch.sh"), "--newest"])
+
+
 def _python() -> Path:
     """Makes the environment of Python 3.13, with the package as users install it: one wheel for every version."""
     wheels = HOME / "wheels"
