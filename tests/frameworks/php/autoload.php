@@ -49,6 +49,9 @@ function roots(): array
         foreach (['Component', 'Contracts', 'Bundle', 'Bridge'] as $part) {
             is_dir("$folder/Symfony/$part") && $roots[] = ["Symfony\\$part\\", "$folder/Symfony/$part"];
         }
+        // As they are built, and in their source package.
+        is_dir("$folder/Symfony/Polyfill") && $roots[] = ['Symfony\\Polyfill\\', "$folder/Symfony/Polyfill"];
+        is_dir("$folder/Php85") && $roots[] = ['Symfony\\Polyfill\\', $folder];
         is_file("$folder/LoggerInterface.php") && $roots[] = ['Psr\\Log\\', $folder];
         is_file("$folder/CacheItemInterface.php") && $roots[] = ['Psr\\Cache\\', $folder];
         is_file("$folder/ClockInterface.php") && $roots[] = ['Psr\\Clock\\', $folder];
@@ -69,12 +72,13 @@ function roots(): array
 }
 
 // What Composer would load at once.
-require_once __DIR__ . '/lib/polyfills.php';
 const FILES = [
     'Illuminate/Collections/functions', 'Illuminate/Collections/helpers', 'Illuminate/Reflection/helpers',
     'Illuminate/Support/functions', 'Illuminate/Support/helpers', 'Illuminate/Foundation/helpers',
     'Illuminate/Events/functions', 'Illuminate/Filesystem/functions', 'Illuminate/Log/functions',
     'Symfony/Contracts/Deprecation/function', 'Symfony/Component/String/Resources/functions',
+    'Symfony/Polyfill/Php85/bootstrap', 'Symfony/Polyfill/Php86/bootstrap', 'Symfony/Polyfill/DeepClone/bootstrap',
+    'Php85/bootstrap', 'Php86/bootstrap', 'DeepClone/bootstrap',
 ];
 foreach (explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS')) as $framework) {
     foreach (FILES as $file) {

@@ -25,6 +25,7 @@ packages=(
   'laravel-8 php-laravel-framework bookworm'
   'laravel-10 php-laravel-framework trixie'
   'laravel-11 php-laravel-framework'
+  'polyfill-1 php-symfony-polyfill sid forky'
   'monolog-3 php-monolog trixie'
   'carbon-3 php-nesbot-carbon sid forky'
   'psr-cache-3 php-psr-cache trixie'
@@ -67,7 +68,7 @@ index() {
 # Prints the version of a source package in a release; for symfony-7.4 only if it begins with 7.4.
 version() {
   local wanted=${1##*-}
-  [[ $wanted == [0-9]* ]] || wanted=''
+  if [[ $wanted == [0-9]* ]]; then wanted+=.; else wanted=''; fi
   ask apt-cache madison "$2" | awk -F ' *[|] *' -v wanted="$wanted" -v release=" $3/" \
     'index($2, wanted) == 1 && index($3, release) && /Sources$/ { print $2; exit }'
 }
@@ -112,6 +113,8 @@ fetch_built() {
   # Symfony's source package contains these.
   [[ $2 != symfony ]] || fetch_packages php-symfony-contracts sid || return 1
   mv "$apt/download/root/usr/share/php" "$home/$1/src" || return 1
+  # Laravel looks for its defaults where its source package has them.
+  [[ ! -d $home/$1/src/Illuminate/config ]] || mv "$home/$1/src/Illuminate/config" "$home/$1" || return 1
   [[ -z $tests ]] ||
     (cd "$home/$tests" && find . -name '[Tt]ests' -prune -exec cp -r --parents -t "$home/$1" {} + && echo "$tests" >"$home/$1/.tests-of")
 }

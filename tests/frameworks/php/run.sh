@@ -9,18 +9,17 @@ cd "$(dirname "$0")/../../.."
 
 # The name, the suite, the folders of target/frameworks/php.
 newest=(
-  'symfony-7.4 symfony symfony-7.4 psr-cache-3 psr-log-3'
-  'symfony-8.1 symfony symfony-8.1 psr-cache-3 psr-clock-1 psr-log-3'
-  'laravel-13 laravel laravel-13 symfony-8.1 carbon-3 monolog-3 psr-log-3 psr-cache-3 psr-clock-1 psr-simple-cache-3'
-  'psr-3 psr symfony-8.1 psr-cache-3 psr-simple-cache-3'
+  'symfony-7.4 symfony symfony-7.4 polyfill-1 psr-cache-3 psr-log-3'
+  'symfony-8.1 symfony symfony-8.1 polyfill-1 psr-cache-3 psr-clock-1 psr-log-3'
+  'laravel-13 laravel laravel-13 symfony-8.1 polyfill-1 carbon-3 monolog-3 psr-log-3 psr-cache-3 psr-clock-1 psr-simple-cache-3'
 )
 runs=(
   'symfony-5.4 symfony symfony-5.4'
   'symfony-6.4 symfony symfony-6.4 psr-cache-3 psr-log-3'
-  'symfony-7.4 symfony symfony-7.4 psr-cache-3 psr-log-3'
+  'symfony-7.4 symfony symfony-7.4 polyfill-1 psr-cache-3 psr-log-3'
   'laravel-8 laravel laravel-8 symfony-5.4'
   'laravel-10 laravel laravel-10 symfony-6.4 monolog-3 psr-log-3 psr-cache-3 psr-simple-cache-3'
-  'laravel-11 laravel laravel-11 symfony-7.4 carbon-3 monolog-3 psr-log-3 psr-cache-3 psr-clock-1 psr-simple-cache-3'
+  'laravel-11 laravel laravel-11 symfony-7.4 polyfill-1 carbon-3 monolog-3 psr-log-3 psr-cache-3 psr-clock-1 psr-simple-cache-3'
   'psr-1 psr symfony-5.4'
   'psr-3 psr symfony-6.4 psr-cache-3 psr-simple-cache-3'
   'wordpress wordpress wordpress'
