@@ -15,7 +15,7 @@ readonly apt=$home/apt
 # The folder, the source package, the releases of Debian that may have it, the first that does first.
 newest=()
 if [[ ${1:-} == --newest ]]; then
-  newest=('symfony-8.1 symfony experimental' 'laravel-13 php-laravel-framework sid forky')
+  newest=('symfony-8.1 symfony experimental sid' 'laravel-13 php-laravel-framework sid forky')
   shift
 fi
 packages=(
@@ -70,7 +70,7 @@ version() {
   local wanted=${1##*-}
   if [[ $wanted == [0-9]* ]]; then wanted+=.; else wanted=''; fi
   ask apt-cache madison "$2" | awk -F ' *[|] *' -v wanted="$wanted" -v release=" $3/" \
-    'index($2, wanted) == 1 && index($3, release) && /Sources$/ { print $2; exit }'
+    'index($2, wanted) == 1 && index($3, release) && /Sources$/ && !found++ { print $2 }'
 }
 
 # Fetches a source package.
@@ -115,8 +115,9 @@ fetch_built() {
   mv "$apt/download/root/usr/share/php" "$home/$1/src" || return 1
   # Laravel looks for its defaults where its source package has them.
   [[ ! -d $home/$1/src/Illuminate/config ]] || mv "$home/$1/src/Illuminate/config" "$home/$1" || return 1
-  [[ -z $tests ]] ||
-    (cd "$home/$tests" && find . -name '[Tt]ests' -prune -exec cp -r --parents -t "$home/$1" {} + && echo "$tests" >"$home/$1/.tests-of")
+  [[ -n $tests ]] || return 0
+  (cd "$home/$tests" && find . -name '[Tt]ests' -prune -exec cp -r --parents -t "$home/$1" {} +) &&
+    echo "$tests" >"$home/$1/.tests-of"
 }
 
 # Fetches a package from the first place that has it.
@@ -126,9 +127,10 @@ fetch() {
     version=$(version "$folder" "$source" "$release")
     [[ -n $version ]] || continue
     echo "fetch: $source of $release"
-    fetch_source "$folder" "$source" "$version" || fetch_before "$folder" || fetch_built "$folder" "$source" "$release" ||
-      continue
-    return
+    if fetch_source "$folder" "$source" "$version" || fetch_before "$folder" ||
+      fetch_built "$folder" "$source" "$release"; then
+      return
+    fi
   done
   fetch_before "$folder"
 }

@@ -54,8 +54,9 @@ for run in "${runs[@]}"; do
   cat "$outputs/$name"
   excluded=$(grep -ac '^  excluded: ' "$outputs/$name" || true)
   read -r _ _ framework _ <<<"$run"
+  tests_of=target/frameworks/php/$framework/.tests-of
   of=''
-  [[ ! -f target/frameworks/php/$framework/.tests-of ]] || of=", which are those of $(<"target/frameworks/php/$framework/.tests-of")"
+  [[ ! -f $tests_of ]] || of=", which are those of $(<"$tests_of")"
   ending=$(grep -aE '^(OK \(|Tests: )' "$outputs/$name") || { ending='did not end'; failed=1; }
   summary+=("$(printf '%-12s %s; %s of the frameworks'\'' tests excluded%s' "$name" "$ending" "$excluded" "$of")")
 done
