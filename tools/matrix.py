@@ -43,6 +43,7 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "bun": (("bun",), {}),
     "deno": (("deno",), {}),
     "frameworks": (("frameworks", "upstream"), {}),
+    "frameworks-php": (("frameworks-php",), {"php": "8.4"}),
     "newest": (
         ("interop", "faults"),
         {"python": "3.13", "php": "8.4", "node": "24", "redis-7.0": "redis-8.0", "valkey-9.1": "valkey-8.1"},
@@ -185,6 +186,10 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
         ours = ["-m", "pytest", "-q", "-c", f"{tests}/pytest.ini", tests]
         arguments = ours if suite == "frameworks" else [f"{tests}/upstream/run.py"]
         return Job(row, suite, [str(versions.frameworks()), *arguments], environment)
+    if suite == "frameworks-php":
+        versions.php_frameworks()
+        environment["QUOTALOCK_PHP"] = f"{found.php} -d extension={found.extension}"
+        return Job(row, suite, [str(ROOT / "tests/frameworks/php/run.sh"), "--newest"], environment)
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
         "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],
@@ -249,13 +254,13 @@ def _start(job: Job) -> subprocess.Popen[bytes]:
 
 def _table(jobs: list[Job], missing: dict[str, str]) -> bool:
     """Prints a line for each suite of each row, and tells whether all is well."""
-    print(f"\n{'runs on':12} {'suite':8} {'passed':>7} {'failed':>7} {'skipped':>7} {'seconds':>8}")
+    print(f"\n{'runs on':14} {'suite':14} {'passed':>7} {'failed':>7} {'skipped':>7} {'seconds':>8}")
     for job in jobs:
         counts = [job.counts[what] for what in COUNTS]
         numbers = " ".join(f"{count:7}" for count in counts)
-        print(f"{job.row:12} {job.suite:8} {numbers} {job.seconds:8.0f}{'  ' + job.trouble if job.trouble else ''}")
+        print(f"{job.row:14} {job.suite:14} {numbers} {job.seconds:8.0f}{'  ' + job.trouble if job.trouble else ''}")
     for row, why in missing.items():
-        print(f"{row:12} DID NOT RUN: {why.splitlines()[0]}")
+        print(f"{row:14} DID NOT RUN: {why.splitlines()[0]}")
     for suite in dict.fromkeys(job.suite for job in jobs):
         totals = {job.row: sum(job.counts.values()) for job in jobs if job.suite == suite}
         if len(set(totals.values())) > 1:

@@ -250,6 +250,12 @@ def frameworks() -> Path:
     return program
 
 
+def php_frameworks() -> None:
+    """Fetches the newest frameworks of PHP, with their own tests."""
+    _say("the newest frameworks of PHP")
+    _run([str(ROOT / "tests/frameworks/php/fetch.sh"), "--newest"])
+
+
 def _python(version: str) -> Path:
     """Makes an environment of this Python, with the package as users install it: one wheel for every version."""
     wheels = HOME / "wheels"

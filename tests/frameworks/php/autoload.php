@@ -12,13 +12,11 @@ namespace Quotalock\Tests\Frameworks;
 const ROOT = __DIR__ . '/../../..';
 const HOME = ROOT . '/target/frameworks/php';
 
-// Symfony's bundle turns on what it finds: this would need more than is there.
-const ABSENT = ['Clock'];
-
 spl_autoload_register(function (string $class): void {
     static $roots = null;
     $roots ??= roots();
-    if (preg_match('/^Symfony\\\\Component\\\\(\w+)/', $class, $found) && in_array($found[1], ABSENT, true)) {
+    // Symfony's bundle turns on what it finds: this would need more than is there.
+    if (str_starts_with($class, 'Symfony\\Component\\Clock\\') && !interface_exists(\Psr\Clock\ClockInterface::class)) {
         return;
     }
     foreach ($roots as [$prefix, $folder]) {
@@ -51,13 +49,18 @@ function roots(): array
         foreach (['Component', 'Contracts', 'Bundle', 'Bridge'] as $part) {
             is_dir("$folder/Symfony/$part") && $roots[] = ["Symfony\\$part\\", "$folder/Symfony/$part"];
         }
+        // As they are built, and in their source package.
+        is_dir("$folder/Symfony/Polyfill") && $roots[] = ['Symfony\\Polyfill\\', "$folder/Symfony/Polyfill"];
+        is_dir("$folder/Php85") && $roots[] = ['Symfony\\Polyfill\\', $folder];
         is_file("$folder/LoggerInterface.php") && $roots[] = ['Psr\\Log\\', $folder];
         is_file("$folder/CacheItemInterface.php") && $roots[] = ['Psr\\Cache\\', $folder];
+        is_file("$folder/ClockInterface.php") && $roots[] = ['Psr\\Clock\\', $folder];
         is_file("$folder/CacheInterface.php") && $roots[] = ['Psr\\SimpleCache\\', $folder];
+        is_dir("$folder/Carbon") && $roots[] = ['Carbon\\', "$folder/Carbon"];
         is_dir("$folder/Monolog") && $roots[] = ['Monolog\\', "$folder/Monolog"];
         if (is_dir("$folder/Illuminate")) {
             $roots[] = ['Illuminate\\', "$folder/Illuminate"];
-            foreach (['Collections', 'Conditionable', 'Macroable'] as $part) {
+            foreach (['Collections', 'Conditionable', 'Macroable', 'Reflection'] as $part) {
                 $roots[] = ['Illuminate\\Support\\', "$folder/Illuminate/$part"];
             }
         }
@@ -70,9 +73,12 @@ function roots(): array
 
 // What Composer would load at once.
 const FILES = [
-    'Illuminate/Collections/helpers', 'Illuminate/Support/helpers', 'Illuminate/Foundation/helpers',
-    'Illuminate/Events/functions', 'Illuminate/Filesystem/functions', 'Symfony/Contracts/Deprecation/function',
-    'Symfony/Component/String/Resources/functions',
+    'Illuminate/Collections/functions', 'Illuminate/Collections/helpers', 'Illuminate/Reflection/helpers',
+    'Illuminate/Support/functions', 'Illuminate/Support/helpers', 'Illuminate/Foundation/helpers',
+    'Illuminate/Events/functions', 'Illuminate/Filesystem/functions', 'Illuminate/Log/functions',
+    'Symfony/Contracts/Deprecation/function', 'Symfony/Component/String/Resources/functions',
+    'Symfony/Polyfill/Php85/bootstrap', 'Symfony/Polyfill/Php86/bootstrap', 'Symfony/Polyfill/DeepClone/bootstrap',
+    'Php85/bootstrap', 'Php86/bootstrap', 'DeepClone/bootstrap',
 ];
 foreach (explode(' ', (string) getenv('QUOTALOCK_FRAMEWORKS')) as $framework) {
     foreach (FILES as $file) {

@@ -13,6 +13,7 @@ use Quotalock\Limiter;
 use Quotalock\Rule;
 use Quotalock\Support\Keys;
 use Quotalock\Support\Names;
+use Symfony\Component\HttpFoundation\Response;
 
 /** Decides about all limits of a request, or of a job, in one atomic call. */
 final class Decider
@@ -70,24 +71,50 @@ final class Decider
     /**
      * Charges every limit once, or none. Limits of the same key are rules of one policy.
      *
+     * A limit with after() is charged like the others, so that requests at the same time do not exceed it, and counts
+     * separately, since settle() may give its charge back.
+     *
      * @param non-empty-list<object{key: string, maxAttempts: int}> $limits with `decaySeconds`, or `decayMinutes`
      * @throws \LogicException for a limit that cannot be
      */
     public function decide(string $name, array $limits): Decision|CombinedDecision
     {
-        $policies = [];
-        foreach ($limits as $limit) {
-            $key = (string) $limit->key;
-            // No key is a limit for everybody, which Laravel allows; it cannot be the key of anybody.
-            $rule = self::rule($name, $limit);
-            // A rule that is given twice counts once.
-            $policies["k$key"]["$rule->limit/$rule->periodMs"] = $rule;
-        }
-        $charges = [];
-        foreach ($policies as $key => $rules) {
-            $charges[] = [$this->limiter($name, array_values($rules)), $key];
-        }
+        $charges = array_values($this->charges($name, $limits));
         return count($charges) === 1 ? $charges[0][0]->consume($charges[0][1]) : $this->client->consumeAll($charges);
+    }
+
+    /**
+     * Gives the charges back of limits whose after() says that the response does not count.
+     *
+     * @param non-empty-list<object{key: string, maxAttempts: int}> $limits as they were given to decide()
+     * @param Response|null $response null if there is none, which counts for no limit with after()
+     * @return non-empty-list<Decision|CombinedDecision> the decision; if something was given back, that of each key
+     */
+    public function settle(
+        string $name,
+        array $limits,
+        Decision|CombinedDecision $decision,
+        ?Response $response,
+    ): array {
+        $counts = [];
+        foreach ($limits as $limit) {
+            if (isset($limit->afterCallback)) {
+                $key = self::countedAs($limit);
+                $counts[$key] = ($response !== null && ($limit->afterCallback)($response)) || ($counts[$key] ?? false);
+            }
+        }
+        // While Redis is down, `open` charges nothing.
+        if ($decision->source === 'open' || !in_array(false, $counts, true)) {
+            return [$decision];
+        }
+        $decisions = $decision instanceof CombinedDecision ? $decision->decisions : [$decision];
+        foreach (array_values($this->charges($name, $limits)) as $at => [$limiter, $key]) {
+            if ($counts[$key] ?? true) {
+                continue;
+            }
+            $decisions[$at] = $limiter->refund($key, 1);
+        }
+        return $decisions;
     }
 
     /**
@@ -98,10 +125,10 @@ final class Decider
     public static function binding(Decision|CombinedDecision $decision, array $limits): object
     {
         $at = $decision instanceof CombinedDecision ? $decision->binding : 0;
-        $keys = array_values(array_unique(array_map(fn (object $limit): string => (string) $limit->key, $limits)));
+        $keys = array_values(array_unique(array_map(self::countedAs(...), $limits)));
         $shown = self::shown($decision);
         foreach ($limits as $limit) {
-            if ((string) $limit->key === $keys[$at] && (int) $limit->maxAttempts === $shown->limit) {
+            if (self::countedAs($limit) === $keys[$at] && (int) $limit->maxAttempts === $shown->limit) {
                 return $limit;
             }
         }
@@ -119,6 +146,30 @@ final class Decider
     {
         $ms = $of instanceof \stdClass ? self::milliseconds($of) : $of->retryAfterMs ?? 0;
         return (int) ceil($ms / 1000);
+    }
+
+    /** @return array<string, array{Limiter, string}> what is charged, by the key that it counts under */
+    private function charges(string $name, array $limits): array
+    {
+        $policies = [];
+        foreach ($limits as $limit) {
+            $rule = self::rule($name, $limit);
+            // A rule that is given twice counts once.
+            $policies[self::countedAs($limit)]["$rule->limit/$rule->periodMs"] = $rule;
+        }
+        $charges = [];
+        foreach ($policies as $key => $rules) {
+            $charges[$key] = [$this->limiter($name, array_values($rules)), $key];
+        }
+        return $charges;
+    }
+
+    private static function countedAs(object $limit): string
+    {
+        // No key is a limit for everybody, which Laravel allows; it cannot be the key of anybody.
+        return isset($limit->afterCallback)
+            ? "a$limit->maxAttempts/" . self::milliseconds($limit) . ":$limit->key"
+            : "k$limit->key";
     }
 
     /** @param list<Rule> $rules */

@@ -82,10 +82,24 @@ class QuotalockLock extends BaseLock
         return $this->owner;
     }
 
+    /** Whether anybody has the lock. */
+    public function isLocked(): bool
+    {
+        return $this->handle->inspect()->holders !== [];
+    }
+
     /** Whether this object has the lock. One that was restored takes it over for that. */
     public function isOwnedByCurrentProcess()
     {
         return $this->held() !== null;
+    }
+
+    /** Whether this object has the lock and gave this owner(); of null, whether nobody has it. */
+    public function isOwnedBy($owner)
+    {
+        return $owner === null
+            ? !$this->isLocked()
+            : $owner !== '' && $owner === $this->owner && $this->isOwnedByCurrentProcess();
     }
 
     protected function getCurrentOwner()

@@ -42,6 +42,7 @@ final class QuotalockServiceProvider extends ServiceProvider
                 $config['prefix'] ?? (string) ($app['config']['cache.prefix'] ?? ''),
                 $config['forever'] ?? $app['config']['quotalock.forever'],
                 $config['lock_seconds'] ?? $app['config']['quotalock.lock_seconds'],
+                $app['config']['cache.serializable_classes'] ?? null,
             )));
         });
         if (!isset($this->app['config']['cache.stores.quotalock'])) {

@@ -12,7 +12,7 @@ use Quotalock\Client;
 /**
  * Laravel's cache on Quotalock's, and its locks. Every value has a time to live of at most ten years.
  *
- * add(), increment() and decrement() hold a lock for a moment, since a cache keeps values, not counters.
+ * add(), increment(), decrement() and touch() hold a lock for a moment, since a cache keeps values, not counters.
  */
 class QuotalockStore implements LockProvider, Store
 {
@@ -26,12 +26,14 @@ class QuotalockStore implements LockProvider, Store
     /**
      * @param int|null $forever seconds that forever() keeps a value; null refuses
      * @param int $lockSeconds how long a lock without seconds is held
+     * @param list<string>|bool|null $classes those that values may have, as unserialize() takes them; null is any
      */
     public function __construct(
         private readonly Client $client,
         private readonly string $prefix = '',
         private readonly ?int $forever = null,
         private readonly int $lockSeconds = 86_400,
+        private readonly array|bool|null $classes = null,
     ) {
         $this->reader = $client->cache(self::NAME);
     }
@@ -106,6 +108,15 @@ class QuotalockStore implements LockProvider, Store
         return $this->put($key, $value, $this->forever);
     }
 
+    /** Has a value kept for so many seconds from now. False if there is none. */
+    public function touch($key, $seconds)
+    {
+        return $this->change($key, function () use ($key, $seconds): bool {
+            $found = $this->find($key);
+            return $found !== null && $this->put($key, $found[0], $seconds);
+        });
+    }
+
     public function forget($key)
     {
         return $this->reader->invalidate($this->prefix . $key);
@@ -143,7 +154,7 @@ class QuotalockStore implements LockProvider, Store
             return null;
         }
         [$ms, $value] = explode(':', $seen->value, 2);
-        return [unserialize($value), max((int) $ms - $seen->ageMs, 1)];
+        return [unserialize($value, ['allowed_classes' => $this->classes ?? true]), max((int) $ms - $seen->ageMs, 1)];
     }
 
     /** @template T @param callable(): T $change @return T */

@@ -36,6 +36,17 @@ class RateLimiter extends BaseRateLimiter
         $this->name = Names::generated($application, 'laravel', 'key');
     }
 
+    /** What was registered by this name. Limits of one key are rules of one policy, so none gets a key of its own. */
+    public function limiter($name)
+    {
+        $name = match (true) {
+            $name instanceof \BackedEnum => $name->value,
+            $name instanceof \UnitEnum => $name->name,
+            default => $name,
+        };
+        return $this->limiters[$name] ?? null;
+    }
+
     public function attempt($key, $maxAttempts, Closure $callback, $decaySeconds = 60)
     {
         $limiter = $maxAttempts < 1 ? null : $this->window((int) $maxAttempts, $decaySeconds);
@@ -86,7 +97,7 @@ class RateLimiter extends BaseRateLimiter
 
     public function remaining($key, $maxAttempts)
     {
-        return $maxAttempts - $this->attempts($key);
+        return max($maxAttempts - $this->attempts($key), 0);
     }
 
     public function clear($key)
@@ -113,8 +124,9 @@ class RateLimiter extends BaseRateLimiter
         return $this->window(self::MOST, self::LONGEST_S)->peek($this->cleanRateLimiterKey($key));
     }
 
-    private function window(int $most, float|int $seconds): Limiter
+    private function window(int $most, \DateTimeInterface|\DateInterval|float|int $seconds): Limiter
     {
+        $seconds = is_object($seconds) ? max($this->secondsUntil($seconds), 1) : $seconds;
         return $this->client->limiter($this->name, new Rule($most, (int) ceil($seconds * 1000)));
     }
 

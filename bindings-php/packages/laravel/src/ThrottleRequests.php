@@ -76,17 +76,33 @@ class ThrottleRequests extends BaseThrottleRequests
         $shown = Decider::shown($decision);
         if (!$decision->allowed) {
             $headers = $this->getHeaders($shown->limit, 0, Decider::retryAfter($decision));
-            throw $this->denial($request, $binding, self::headers($decision) + $headers, $decision);
+            throw $this->denial($request, $binding, self::headers([$decision]) + $headers, $decision);
         }
-        $response = $next($request);
-        $response->headers->add(self::headers($decision));
-        return $this->addHeaders($response, $shown->limit, $shown->remaining);
+        try {
+            $response = $next($request);
+        } catch (\Throwable $problem) {
+            $this->decider->settle($name, $limits, $decision, null);
+            throw $problem;
+        }
+        $settled = $this->decider->settle($name, $limits, $decision, $response);
+        $response->headers->add(self::headers($settled));
+        $shown = array_map(Decider::shown(...), $settled);
+        usort($shown, fn (Decision $one, Decision $other): int => $one->remaining <=> $other->remaining);
+        return $this->addHeaders($response, $shown[0]->limit, $shown[0]->remaining);
     }
 
-    /** @return array<string, string> */
-    private static function headers(Decision|CombinedDecision $decision): array
+    /**
+     * @param non-empty-list<Decision|CombinedDecision> $decisions
+     * @return array<string, string>
+     */
+    private static function headers(array $decisions): array
     {
-        $headers = $decision->headers();
+        $headers = [];
+        foreach ($decisions as $decision) {
+            foreach ($decision->headers() as $name => $value) {
+                $headers[$name] = isset($headers[$name]) ? "$headers[$name], $value" : $value;
+            }
+        }
         return config('quotalock.expose_headers')
             ? $headers + ['Access-Control-Expose-Headers' => implode(', ', array_keys($headers + self::OTHERS))]
             : $headers;

@@ -17,8 +17,7 @@ final class AppServiceProvider extends ServiceProvider
     public function boot(): void
     {
         RateLimiter::for('api', fn (Request $request): array => [
-            // Laravel's own limits are of a minute at least; a fraction of one is fine here.
-            tap(Limit::perMinute(3)->by($request->ip()), fn (Limit $limit) => $limit->decayMinutes = 1 / 6),
+            self::inTenSeconds(3)->by($request->ip()),
             Limit::perHour(100)->by($request->ip()),
         ]);
         Route::middleware('throttle:api')->get('/api/hello', fn () => ['hello' => 'world']);
@@ -35,5 +34,12 @@ final class AppServiceProvider extends ServiceProvider
         Route::get('/finish', fn (Request $request) => [
             'released' => Cache::restoreLock('job', $request->query('owner'))->release(),
         ]);
+    }
+    /** Before version 11, Laravel's own limits were of a minute at least; a fraction of one is fine here. */
+    private static function inTenSeconds(int $most): Limit
+    {
+        return method_exists(Limit::class, 'perSecond')
+            ? Limit::perSecond($most, 10)
+            : tap(Limit::perMinute($most), fn (Limit $limit) => $limit->decayMinutes = 1 / 6);
     }
 }

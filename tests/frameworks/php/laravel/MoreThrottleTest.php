@@ -210,6 +210,25 @@ final class MoreThrottleTest extends TestCase
         self::assertSame(2, $ran);
     }
 
+    public function testADeniedJobIsReleasedForAsLongAsItSays(): void
+    {
+        $this->app->make(RateLimiter::class)->for('jobs', fn () => Limit::perHour(0));
+        $job = new class {
+            public array $released = [];
+
+            public function release(mixed $delay): void
+            {
+                $this->released[] = $delay;
+            }
+        };
+        $at = new \DateTimeImmutable('@2000000000');
+        foreach ([7, $at, null] as $delay) {
+            $middleware = (new RateLimited('jobs'))->releaseAfter($delay);
+            unserialize(serialize($middleware))->handle($job, fn () => self::fail('it ran'));
+        }
+        self::assertEquals([7, $at, 3600], $job->released);
+    }
+
     public function testALimiterTakesALeaseThatItsSettingsName(): void
     {
         $decider = new Decider($this->app->make(Client::class), false, ['api' => 10, 'small' => 10]);

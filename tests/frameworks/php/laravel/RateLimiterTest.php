@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Quotalock\Tests\Frameworks\Laravel;
 
+use Illuminate\Support\Carbon;
 use PHPUnit\Framework\TestCase;
 use Quotalock\Client;
 use Quotalock\Exception\UnavailableException;
@@ -51,6 +52,16 @@ final class RateLimiterTest extends TestCase
         ]);
         Testing::setTime($this->client, self::NOW + 60_000_000);
         self::assertSame([0, false], [$this->limiter->attempts('key'), $this->limiter->tooManyAttempts('key', 8)]);
+    }
+
+    public function testAWindowMayBeAnIntervalOrEndAtATime(): void
+    {
+        Carbon::setTestNow('2026-01-01 00:00:00');
+        $this->limiter->hit('interval', new \DateInterval('PT90S'));
+        $this->limiter->hit('time', Carbon::now()->addSeconds(90));
+        Carbon::setTestNow();
+        self::assertSame([90, 90], [$this->limiter->availableIn('interval'), $this->limiter->availableIn('time')]);
+        self::assertSame(0, $this->limiter->remaining('time', 0));
     }
 
     public function testClearingForgetsTheWindow(): void

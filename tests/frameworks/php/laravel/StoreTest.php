@@ -8,6 +8,7 @@ use Illuminate\Cache\Repository;
 use Illuminate\Contracts\Cache\LockTimeoutException;
 use PHPUnit\Framework\TestCase;
 use Quotalock\Laravel\QuotalockStore;
+use Quotalock\Testing;
 
 use function Quotalock\Tests\client;
 use function Quotalock\Tests\forked;
@@ -58,6 +59,33 @@ final class StoreTest extends TestCase
         ]);
     }
 
+    public function testAValueThatIsTouchedIsKeptLonger(): void
+    {
+        $store = new QuotalockStore($client = client());
+        Testing::setTime($client, 1_700_000_000_000_000);
+        $store->put('key', 'value', 60);
+        Testing::advance($client, 50_000);
+        self::assertTrue($store->touch('key', 60));
+        Testing::advance($client, 50_000);
+        self::assertSame('value', $store->get('key'));
+        Testing::advance($client, 11_000);
+        self::assertSame([null, false], [$store->get('key'), $store->touch('key', 60)]);
+    }
+
+    public function testOnlyTheClassesThatTheSettingsNameAreUnserialised(): void
+    {
+        $client = client();
+        $kept = [new \ArrayObject([1]), new \DateTimeImmutable('@1')];
+        (new QuotalockStore($client))->put('key', $kept, 60);
+        $classes = fn (array|bool|null $allowed): array => array_map(
+            get_class(...),
+            (new QuotalockStore($client, classes: $allowed))->get('key'),
+        );
+        self::assertSame([\ArrayObject::class, \DateTimeImmutable::class], $classes(null));
+        self::assertSame(['__PHP_Incomplete_Class', '__PHP_Incomplete_Class'], $classes(false));
+        self::assertSame(['ArrayObject', '__PHP_Incomplete_Class'], $classes([\ArrayObject::class]));
+    }
+
     public function testItRefusesWhatIsNotPromised(): void
     {
         $store = new QuotalockStore(client());
@@ -90,7 +118,9 @@ final class StoreTest extends TestCase
             self::fail('it was granted');
         } catch (LockTimeoutException) {
         }
+        self::assertTrue($store->lock('job')->isLocked());
         $store->lock('job')->forceRelease();
+        self::assertFalse($store->lock('job')->isLocked());
         self::assertTrue($store->lock('job', 60)->get());
     }
 

@@ -7,7 +7,8 @@ namespace Quotalock\Tests\Frameworks\Symfony;
 use Quotalock\Symfony\Lock\LockStore;
 use Quotalock\Tests\Frameworks\Upstream;
 use Symfony\Component\Lock\PersistingStoreInterface;
-use Symfony\Component\Lock\Tests\Store\AbstractStoreTestCase;
+use Symfony\Component\Lock\Test\AbstractStoreTestCase as StoreTestCaseOfSymfony7;
+use Symfony\Component\Lock\Tests\Store\AbstractStoreTestCase as StoreTestCaseOfSymfony5;
 use Symfony\Component\Lock\Tests\Store\BlockingStoreTestTrait;
 use Symfony\Component\Lock\Tests\Store\ExpiringStoreTestTrait;
 use Symfony\Component\Lock\Tests\Store\SharedLockStoreTestTrait;
@@ -22,8 +23,11 @@ Upstream::load('src/Symfony/Component/Lock/Tests/Store/SharedLockStoreTestTrait.
     'testSharedLockDemote' => $sides,
 ]);
 
+$tests = class_exists(StoreTestCaseOfSymfony7::class) ? StoreTestCaseOfSymfony7::class : StoreTestCaseOfSymfony5::class;
+class_alias($tests, __NAMESPACE__ . '\\StoreTestCase');
+
 /** Symfony's own tests of stores for locks. */
-final class LockStoreTest extends AbstractStoreTestCase
+final class LockStoreTest extends StoreTestCase
 {
     use BlockingStoreTestTrait;
     use ExpiringStoreTestTrait;

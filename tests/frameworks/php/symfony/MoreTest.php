@@ -22,6 +22,7 @@ use Symfony\Component\HttpKernel\HttpKernelInterface;
 use Symfony\Component\Lock\Exception\LockAcquiringException;
 use Symfony\Component\Lock\Key;
 use Symfony\Component\Lock\Lock;
+use Symfony\Component\RateLimiter\CompoundRateLimiterFactory;
 
 use function Quotalock\Tests\client;
 use function Quotalock\Tests\forked;
@@ -192,6 +193,20 @@ final class MoreTest extends TestCase
             }
             self::assertSame([404 => 5, 429 => 5], array_count_values($statuses));
         }
+    }
+
+    public function testACompoundLimiterAsksOurs(): void
+    {
+        $make = fn (string $id, int $limit) => new LimiterFactory(
+            $this->client ??= client(),
+            ['id' => $id, 'policy' => 'fixed_window', 'limit' => $limit, 'interval' => '1 minute'],
+        );
+        $accepted = fn (object $limiter): array => array_map(fn () => $limiter->consume()->isAccepted(), range(1, 3));
+        // Before version 7.3 an application asks one after the other.
+        $limiter = class_exists(CompoundRateLimiterFactory::class)
+            ? (new CompoundRateLimiterFactory([$make('one', 5), $make('two', 2)]))->create('ada')
+            : $make('two', 2)->create('ada');
+        self::assertSame([true, true, false], $accepted($limiter));
     }
 
     public function testLimitsOfOneNameInTwoSectionsAreTwo(): void

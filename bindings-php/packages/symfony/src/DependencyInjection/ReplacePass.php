@@ -13,6 +13,7 @@ use Symfony\Component\DependencyInjection\Definition;
 use Symfony\Component\DependencyInjection\Exception\InvalidArgumentException;
 use Symfony\Component\DependencyInjection\Reference;
 use Symfony\Component\Lock\Store\StoreFactory as LockStoreFactory;
+use Symfony\Component\RateLimiter\RateLimiterFactory;
 use Symfony\Component\Semaphore\Store\StoreFactory as SemaphoreStoreFactory;
 
 /**
@@ -37,7 +38,8 @@ final class ReplacePass implements CompilerPassInterface
             }
             $factory = $definition->getFactory();
             $store = is_array($factory) && is_string($factory[0]) ? self::STORES[$factory[0]] ?? null : null;
-            if ($store !== null && ($definition->getArguments()[0] ?? '') === 'quotalock') {
+            // Since Symfony 7.2 a store that is no DSN is a reference to a service.
+            if ($store !== null && (string) ($definition->getArguments()[0] ?? '') === 'quotalock') {
                 $container->setDefinition($id, clone $container->getDefinition($store));
             }
         }
@@ -46,6 +48,11 @@ final class ReplacePass implements CompilerPassInterface
     private function replaceLimiter(ContainerBuilder $container, string $id, ChildDefinition $limiter): void
     {
         $config = $limiter->getArguments()['index_0'] ?? [];
+        if (isset($config['anchor_at'])) {
+            throw new InvalidArgumentException(
+                "framework.rate_limiter: Rate limiter \"{$config['id']}\": \"anchor_at\" is not supported.",
+            );
+        }
         $config = array_intersect_key($config, array_flip(['id', 'policy', 'limit', 'interval', 'rate']));
         // What Symfony's configuration leaves empty for this policy.
         $config = array_filter($config, fn (mixed $value): bool => $value !== null && $value !== []);
@@ -56,9 +63,10 @@ final class ReplacePass implements CompilerPassInterface
         }
         $ours = new Definition(LimiterFactory::class, [new Reference('quotalock.client'), $config]);
         $container->setDefinition($id, $ours->setPublic($limiter->isPublic()));
-        // Symfony's class is final, so arguments of its type cannot get this: those of LimiterFactory do.
+        // Symfony's class is final, so arguments of its type cannot get this: those of LimiterFactory do, and since
+        // Symfony 7.3 those of RateLimiterFactoryInterface.
         foreach ($container->getAliases() as $name => $alias) {
-            if ((string) $alias === $id && str_starts_with($name, 'Symfony\\')) {
+            if ((string) $alias === $id && str_starts_with(ltrim($name, '.'), RateLimiterFactory::class . ' ')) {
                 $container->removeAlias($name);
             }
         }

@@ -18,7 +18,7 @@ use Symfony\Component\RateLimiter\Policy\NoLimiter;
  *
  * Instead of Symfony's policies `policy` may be a policy of Quotalock's, such as `10/minute;100/hour`.
  */
-final class LimiterFactory
+final class LimiterFactory implements FactoryInterface
 {
     private const KEYS = ['id', 'policy', 'limit', 'interval', 'rate', 'scope'];
 
