@@ -8,8 +8,8 @@ use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::{
     _ZEND_TYPE_NULLABLE_BIT, HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_do_implement_interface, zend_function,
-    zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string,
+    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_arg_info, zend_do_implement_interface,
+    zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string, zend_type,
 };
 use ext_php_rs::flags::ClassFlags;
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
@@ -101,6 +101,41 @@ pub fn describe_functions() {
     }
 }
 
+/// What the engine knows about a parameter or a return type. Its form depends on the version of PHP: since 8.6 that of an
+/// internal function has strings of the engine, like that of a function in PHP.
+pub trait ArgumentInfo {
+    /// The name of a parameter.
+    ///
+    /// # Safety
+    /// It must be a parameter, not a return type, of a registered internal function of ours: the engine keeps its name.
+    unsafe fn name(&self) -> &'static [u8];
+
+    /// Its type.
+    fn type_mut(&mut self) -> &mut zend_type;
+}
+
+impl ArgumentInfo for zend_internal_arg_info {
+    unsafe fn name(&self) -> &'static [u8] {
+        // SAFETY: the engine wants a C string here, and as of the caller.
+        unsafe { std::ffi::CStr::from_ptr(self.name) }.to_bytes()
+    }
+
+    fn type_mut(&mut self) -> &mut zend_type {
+        &mut self.type_
+    }
+}
+
+impl ArgumentInfo for zend_arg_info {
+    unsafe fn name(&self) -> &'static [u8] {
+        // SAFETY: a parameter has a name, and as of the caller.
+        unsafe { (*self.name.cast::<ZendStr>()).as_bytes() }
+    }
+
+    fn type_mut(&mut self) -> &mut zend_type {
+        &mut self.type_
+    }
+}
+
 /// Gives the parameters that take several types their union type: reflection and IDEs read it; the values are checked by
 /// [`crate::argument`] and [`crate::policy`].
 ///
@@ -108,7 +143,7 @@ pub fn describe_functions() {
 /// `function` must be a registered internal function of ours, not yet in use.
 unsafe fn describe(function: &mut zend_function, class: &str) {
     // SAFETY: it is internal, so it has this variant, with one information per argument.
-    let arguments: &mut [zend_internal_arg_info] = unsafe {
+    let arguments = unsafe {
         let internal = &function.internal_function;
         if internal.num_args == 0 {
             return;
@@ -116,22 +151,19 @@ unsafe fn describe(function: &mut zend_function, class: &str) {
         std::slice::from_raw_parts_mut(internal.arg_info, internal.num_args as usize)
     };
     for (offset, argument) in (1..).zip(arguments) {
-        // SAFETY: the engine wants a C string here.
-        let name = unsafe { std::ffi::CStr::from_ptr(argument.name) };
-        match name.to_bytes() {
+        // SAFETY: it is a parameter, and as of the caller.
+        let name = unsafe { argument.name() };
+        let kind = argument.type_mut();
+        match name {
             // Of a stock and a reservation it is a text of ours.
             b"id" if class != once::NAME => {}
-            b"value" if class == once::NAME || class == cache::NAME => {
-                argument.type_.type_mask |= _ZEND_TYPE_NULLABLE_BIT
-            }
-            b"key" | b"buyer" | b"id" => {
-                argument.type_ = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG)
-            }
-            b"peer" => argument.type_.type_mask |= _ZEND_TYPE_NULLABLE_BIT,
-            b"forwarded" => argument.type_.type_mask = 1 << IS_STRING | 1 << IS_ARRAY | _ZEND_TYPE_NULLABLE_BIT,
+            b"value" if class == once::NAME || class == cache::NAME => kind.type_mask |= _ZEND_TYPE_NULLABLE_BIT,
+            b"key" | b"buyer" | b"id" => *kind = property::class_type("Stringable", 1 << IS_STRING | 1 << IS_LONG),
+            b"peer" => kind.type_mask |= _ZEND_TYPE_NULLABLE_BIT,
+            b"forwarded" => kind.type_mask = 1 << IS_STRING | 1 << IS_ARRAY | _ZEND_TYPE_NULLABLE_BIT,
             b"requestId" | b"scope" => {
                 let simple = 1 << IS_STRING | 1 << IS_LONG | _ZEND_TYPE_NULLABLE_BIT;
-                argument.type_ = property::class_type("Stringable", simple);
+                *kind = property::class_type("Stringable", simple);
             }
             // What holds a password, perhaps by mistake, must not show in a stack trace.
             b"url" | b"password" => {
@@ -141,7 +173,7 @@ unsafe fn describe(function: &mut zend_function, class: &str) {
                     zend_add_attribute(&raw mut function.common.attributes, name, 0, PERSISTENT_ATTRIBUTE, offset, 0);
                 }
             }
-            b"policy" => argument.type_ = property::class_type("Quotalock\\Rule", 1 << IS_STRING | 1 << IS_ARRAY),
+            b"policy" => *kind = property::class_type("Quotalock\\Rule", 1 << IS_STRING | 1 << IS_ARRAY),
             _ => {}
         }
     }

@@ -5,11 +5,12 @@ use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::{Error, Result};
 use ext_php_rs::ffi::{
     _ZEND_TYPE_NAME_BIT, ext_php_rs_compiler_globals, zend_class_entry, zend_function, zend_hash_str_find_ptr_lc,
-    zend_internal_arg_info, zend_string,
+    zend_string,
 };
 use ext_php_rs::flags::{ClassFlags, MethodFlags};
 use ext_php_rs::types::ZendStr;
 
+use crate::class::ArgumentInfo;
 use crate::property;
 
 /// The classes that have one. What they make for each other is of the interface there too.
@@ -42,15 +43,15 @@ pub fn register<T: RegisteredClass>() -> Result<*mut zend_class_entry> {
 /// `function` must be a registered internal function of ours, not yet in use.
 pub unsafe fn widen(function: &zend_function) {
     // SAFETY: it is internal, so it has this variant; what it returns stands before its first argument.
-    let returned: &mut zend_internal_arg_info = unsafe { &mut *function.internal_function.arg_info.sub(1) };
-    if returned.type_.type_mask & _ZEND_TYPE_NAME_BIT == 0 {
+    let returned = unsafe { (*function.internal_function.arg_info.sub(1)).type_mut() };
+    if returned.type_mask & _ZEND_TYPE_NAME_BIT == 0 {
         return;
     }
     // SAFETY: of such a type the engine keeps the name.
-    let class = unsafe { returned.type_.ptr.cast::<zend_string>().cast::<ZendStr>().as_ref() };
+    let class = unsafe { returned.ptr.cast::<zend_string>().cast::<ZendStr>().as_ref() };
     let Some(class) = class.and_then(|class| class.as_str().ok()) else { return };
     if OF.iter().any(|of| class.strip_prefix("Quotalock\\") == Some(of)) {
-        let mask = returned.type_.type_mask & !_ZEND_TYPE_NAME_BIT;
-        returned.type_ = property::class_type(&format!("{class}Interface"), mask);
+        let mask = returned.type_mask & !_ZEND_TYPE_NAME_BIT;
+        *returned = property::class_type(&format!("{class}Interface"), mask);
     }
 }
