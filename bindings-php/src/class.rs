@@ -8,13 +8,14 @@ use ext_php_rs::class::RegisteredClass;
 use ext_php_rs::error::Result;
 use ext_php_rs::ffi::{
     _ZEND_TYPE_NULLABLE_BIT, HashTable, IS_ARRAY, IS_LONG, IS_STRING, ZEND_ACC_PRIVATE, ZEND_ACC_PUBLIC,
-    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_arg_info, zend_do_implement_interface,
-    zend_function, zend_hash_str_find_ptr_lc, zend_internal_arg_info, zend_string, zend_type,
+    ext_php_rs_compiler_globals, ext_php_rs_executor_globals, zend_do_implement_interface, zend_function,
+    zend_hash_str_find_ptr_lc, zend_string,
 };
 use ext_php_rs::flags::ClassFlags;
 use ext_php_rs::types::{ZendObject, ZendStr, Zval};
 use ext_php_rs::zend::ClassEntry;
 
+use crate::argument_info::ArgumentInfo;
 use crate::property::{self, Property};
 use crate::{cache, interface, once};
 
@@ -98,41 +99,6 @@ pub fn describe_functions() {
                 describe(function, "");
             }
         }
-    }
-}
-
-/// What the engine knows about a parameter or a return type. Its form depends on the version of PHP: since 8.6 that of an
-/// internal function has strings of the engine, like that of a function in PHP.
-pub trait ArgumentInfo {
-    /// The name of a parameter.
-    ///
-    /// # Safety
-    /// It must be a parameter, not a return type, of a registered internal function of ours: the engine keeps its name.
-    unsafe fn name(&self) -> &'static [u8];
-
-    /// Its type.
-    fn type_mut(&mut self) -> &mut zend_type;
-}
-
-impl ArgumentInfo for zend_internal_arg_info {
-    unsafe fn name(&self) -> &'static [u8] {
-        // SAFETY: the engine wants a C string here, and as of the caller.
-        unsafe { std::ffi::CStr::from_ptr(self.name) }.to_bytes()
-    }
-
-    fn type_mut(&mut self) -> &mut zend_type {
-        &mut self.type_
-    }
-}
-
-impl ArgumentInfo for zend_arg_info {
-    unsafe fn name(&self) -> &'static [u8] {
-        // SAFETY: a parameter has a name, and as of the caller.
-        unsafe { (*self.name.cast::<ZendStr>()).as_bytes() }
-    }
-
-    fn type_mut(&mut self) -> &mut zend_type {
-        &mut self.type_
     }
 }
 

@@ -10,7 +10,7 @@ use ext_php_rs::ffi::{
 use ext_php_rs::flags::{ClassFlags, MethodFlags};
 use ext_php_rs::types::ZendStr;
 
-use crate::class::ArgumentInfo;
+use crate::argument_info::ArgumentInfo;
 use crate::property;
 
 /// The classes that have one. What they make for each other is of the interface there too.

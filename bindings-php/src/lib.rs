@@ -6,6 +6,7 @@
 mod address;
 mod advice;
 mod argument;
+mod argument_info;
 mod cache;
 mod call;
 mod callback;
