@@ -240,8 +240,7 @@ def frameworks() -> Path:
     for file in (ROOT / "requirements-dev.txt", tests / "requirements.txt", tests / "newest.txt"):
         lines = [line for line in file.read_text().splitlines() if not line.startswith(NOT_FOR_TESTS)]
         pins |= {line.partition("==")[0].lower(): line for line in lines}
-    # The tests of others are fetched with pip.
-    program = _environment("3.13", folder, "Python packages of the newest frameworks", [*pins.values(), "pip"])
+    program = _environment("3.13", folder, "Python packages of the newest frameworks", list(pins.values()))
     packages = folder / "lib/python3.13/site-packages"
     (packages / "quotalock.pth").write_text(f"{ROOT / 'bindings-python/python'}\n")
     # It names what pytest loads.

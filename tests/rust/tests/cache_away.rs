@@ -1,10 +1,13 @@
 //! What a cache does when Redis goes away in the midst: between look and store, before it can be listened to, and while many
 //! wait.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use quotalock::driver::Loading;
-use quotalock::{Cache, CacheOptions, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Part, Ticket, WhenAway};
+use quotalock::{
+    Cache, CacheOptions, Client, Code, Error, Got, MAX_VALUE_BYTES, OnceOptions, Part, Ticket, WhenAway, testing,
+};
 use quotalock_tests::caches::{WAYS, Way, get, run, ticket};
 use quotalock_tests::futures::block_on;
 use quotalock_tests::gate::Gate;
@@ -167,24 +170,41 @@ fn who_waits_is_told_also_after_its_connections_were_cut() {
     }
 }
 
+/// Waits until the server lists so many channels of clients that wait, at each of these keys.
+fn until_listed(client: &Client, keys: &BTreeSet<Vec<u8>>, count: usize) {
+    const CHANNEL_BYTES: usize = 16;
+    let give_up = Instant::now() + LONG;
+    for key in keys {
+        while testing::get(client, key).run().unwrap().is_none_or(|list| list.value.len() < count * CHANNEL_BYTES) {
+            assert!(Instant::now() < give_up, "not all wait at {}", String::from_utf8_lossy(key));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 #[test]
 fn who_waits_outlasts_a_server_that_is_away_for_a_moment() {
     for (name, url) in servers() {
         for when_away in [WhenAway::Load, WhenAway::Raise] {
             let (gate, prefix) = (Gate::before(&url), fresh_prefix("moment"));
             let another = client(&url, &prefix);
+            let mut listed = BTreeSet::new();
             let mine = ticket(another.cache("home", CacheOptions::default()).unwrap().get(b"x", LONG).unwrap().run());
             let runs = ticket(another.once("job", OnceOptions::default()).unwrap().begin(b"x", LONG).unwrap().run());
-            let cache = gate.client(&prefix).cache("home", options(when_away)).unwrap();
-            let once = gate.client(&prefix).once("job", OnceOptions::default()).unwrap();
             let mut waiters = Vec::new();
             for way in WAYS {
-                let (cache, once) = (cache.clone(), once.clone());
+                // The server lists each client that waits, once.
+                let own = gate.client(&prefix);
+                let cache = own.cache("home", options(when_away)).unwrap();
+                let once = own.once("job", OnceOptions::default()).unwrap();
+                for key in [cache.redis_key(b"x").unwrap(), once.redis_key(b"x").unwrap()] {
+                    listed.insert([&*key, b":wait"].concat());
+                }
                 waiters.push((format!("{way:?}"), std::thread::spawn(move || get(way, &cache, b"x", LONG))));
                 let begins = move || run(way, once.begin(b"x", LONG).unwrap());
                 waiters.push((format!("once {way:?}"), std::thread::spawn(begins)));
             }
-            std::thread::sleep(Duration::from_millis(300));
+            until_listed(&another, &listed, WAYS.len());
             gate.hang_up();
             std::thread::sleep(Duration::from_millis(400));
             gate.open();
