@@ -88,6 +88,14 @@ function client(string $url = 'memory://', ?int $timeoutMs = null, ?string $onEr
     return new Client($url, prefix(), $timeoutMs, $onError);
 }
 
+/** A connection of phpredis, for the tests of frameworks, whose own stores need one. */
+function redis(string $url): \Redis
+{
+    $redis = new \Redis();
+    $redis->connect((string) parse_url($url, PHP_URL_HOST), (int) parse_url($url, PHP_URL_PORT), 5.0);
+    return $redis;
+}
+
 /** The extension under test. */
 function extension(): string
 {
