@@ -91,7 +91,7 @@ def memory(plan: Plan) -> str:
             "token bucket": "a token bucket",
             "sliding window": "a sliding window",
             "sliding log, allowed": "a sliding log with one admission",
-            "once: a new id": "an id of `once`, with 6 bytes",
+            "once: a new id": "an id that `once` has claimed, with 6 bytes",
             "cache: a hit": "a cached value of 100 bytes",
         }
         for verb, what in kept.items():
