@@ -1417,8 +1417,8 @@ namespace Quotalock {
         /**
          * Releases the locks and permits of the client, within its `$timeoutMs`, and closes the connections. Later
          * calls fail with ClosedException, and handles that held a lock are `lost`. A second `close` does nothing. The
-         * connections stay open while another client object of this process shares them. You do not need to call
-         * `close`.
+         * release takes at most 100 ms. The connections stay open while another client object of this process shares
+         * them. You do not need to call `close`.
          */
         public function close(): void
         {
