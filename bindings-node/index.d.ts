@@ -218,7 +218,8 @@ export interface CallOptions {
 export interface ConsumeOptions extends CallOptions {
   /**
    * An id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is remembered, a call with
-   * the same id and key returns the first answer and is not charged again. A denied call is decided again.
+   * the same id and key returns the first answer and is not charged again. A denial is not remembered: the next call
+   * with its id is decided again.
    */
   readonly requestId?: RequestId | undefined
 }
@@ -447,7 +448,7 @@ export interface CacheOptions {
   readonly staleMs?: number | undefined
   /**
    * How long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The lease is not renewed: if a load takes
-   * longer, another caller loads too, and the value of the load that began last wins.
+   * longer, another caller loads too, and the value of the load that began last is kept.
    */
   readonly leaseMs?: number | undefined
   /**
@@ -1064,7 +1065,7 @@ export class Stock {
    * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before. Later
    * takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and extended. The
    * sale is kept for its {@link StockOptions.retentionMs}, which begins when its last hold ends, or now if there are no
-   * holds. Until then its name cannot be used again.
+   * holds. As long as it is kept, its name cannot be used again.
    *
    * Rejects with {@link InvalidArgumentError} if the sale was never opened.
    */
@@ -1083,8 +1084,8 @@ export class Stock {
    * that are not confirmed in time return to the stock.
    *
    * A call with the same request id and buyer returns the first reservation again, even if that reservation has ended.
-   * The id is remembered as long as the hold, or for the client's `requestMemoryMs` if that is longer. A refused call
-   * is decided again.
+   * The id is remembered as long as the hold, or for the client's `requestMemoryMs` if that is longer. A refusal is not
+   * remembered: the next call with its id is decided again.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid buyer or number.
    *
@@ -1501,9 +1502,9 @@ export function quorumLock(clients: readonly Client[], name: Key, options?: Quor
  * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
  *
  * The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
- * not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
- * that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
- * result is its network, such as `2001:db8:1:2::/64`.
+ * not trusted is the result. The client with that address may have invented the entries further left. Reading stops at
+ * an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
+ * address, the result is its network, such as `2001:db8:1:2::/64`.
  *
  * @param peer the address of the other end of the connection. null or an empty text means a Unix socket. In an HTTP
  *     server, this is `request.socket.remoteAddress`.

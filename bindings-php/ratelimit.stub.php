@@ -355,7 +355,7 @@ namespace Quotalock {
          *     only reads the state
          * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes, such
          *     as a UUID. While the id is remembered, a call with the same id and key returns the first answer and is
-         *     not charged again. A denied call is decided again
+         *     not charged again. A denial is not remembered: the next call with its id is decided again
          */
         public function consume(
             \Stringable|string|int $key,
@@ -703,7 +703,7 @@ namespace Quotalock {
          * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before.
          * Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
          * extended. The sale is kept for its `$retentionMs`, which begins when its last hold ends, or now if there are
-         * no holds. Until then its name cannot be used again.
+         * no holds. As long as it is kept, its name cannot be used again.
          *
          * @throws InvalidArgumentException if the sale was never opened
          */
@@ -735,7 +735,7 @@ namespace Quotalock {
          *
          * A call with the same request id and buyer returns the first reservation again, even if that reservation has
          * ended. The id is remembered as long as the hold, or for the client's `$requestMemoryMs` if that is longer. A
-         * refused call is decided again.
+         * refusal is not remembered: the next call with its id is decided again.
          *
          * @param \Stringable|string|int $buyer the buyer: 1 to 1,024 bytes
          * @param int<1, 4503599627370496> $quantity how many units to take, all or none (1 to 2^52; default: 1). A call
@@ -1389,7 +1389,7 @@ namespace Quotalock {
          *     caller loads a new value (0 ms to 3,650 days; default: 0 ms)
          * @param int<10, 3600000> $leaseMs how long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The
          *     lease is not renewed: if a load takes longer, another caller loads too, and the value of the load that
-         *     began last wins
+         *     began last is kept
          * @param int<0, 315360000000>|null $negativeMs how long null, the result of a loader that found no value, is
          *     fresh (0 ms to 3,650 days; default: null, the value of `$freshMs`). With 0, null is not stored
          * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered (0 ms to 1 hour; default:
@@ -2055,9 +2055,9 @@ namespace Quotalock {
      * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
      *
      * The header is used only if `$peer` is trusted. Its entries are read from right to left, and the first address
-     * that is not trusted is the result: that client may have invented the entries to the left of it. Reading stops at
-     * an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
-     * address, the result is its network, such as `2001:db8:1:2::/64`.
+     * that is not trusted is the result. The client with that address may have invented the entries further left.
+     * Reading stops at an entry that is not an address; the result is then the address of the proxy that sent this
+     * entry. For an IPv6 address, the result is its network, such as `2001:db8:1:2::/64`.
      *
      * @param string|null $peer the address of the other end of the connection. null or an empty text means a Unix
      *     socket. In a web request, this is `$_SERVER['REMOTE_ADDR']`

@@ -71,7 +71,7 @@ STACKS: dict[str, tuple[Peer, ...]] = {
         Peer("Quotalock, ASGI middleware", "quotalock-asgi", "`quotalock.starlette`, with headers"),
         BARE,
         Peer("Quotalock, Depends", "quotalock-depends", "`quotalock.fastapi`, with headers", floor=True),
-        Peer("slowapi", "slowapi", "its decorator, without headers: they cost it half its speed"),
+        Peer("slowapi", "slowapi", "its decorator, without headers, which would halve its speed"),
         Peer("limits.aio", "limits", "by hand, in a dependency, on redis.asyncio, without headers"),
     ),
     "Fastify": (

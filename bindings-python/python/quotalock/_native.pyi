@@ -442,7 +442,7 @@ class Client:
         * `stale`: how long a stale value is still served after `fresh`, while one caller loads a new value (0 ms to
           3,650 days; default: 0 ms).
         * `lease`: how long one caller loads alone (10 ms to 1 hour; default: 10 s). The lease is not renewed: if a load
-          takes longer, another caller loads too, and the value of the load that began last wins.
+          takes longer, another caller loads too, and the value of the load that began last is kept.
         * `negative`: how long None, the result of a loader that found no value, is fresh (0 ms to 3,650 days; default:
           None, the value of `fresh`). With 0, None is not stored.
         * `error_ttl`: how long the error of a loader is remembered (0 ms to 1 hour; default: 1 s). During this time no
@@ -516,8 +516,8 @@ class Limiter:
 
         * `cost`: the cost of the call (0 to 2^52; default: 1). A call with the cost 0 only reads the state.
         * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is
-          remembered, a call with the same id and key returns the first answer and is not charged again. A denied call
-          is decided again.
+          remembered, a call with the same id and key returns the first answer and is not charged again. A denial is not
+          remembered: the next call with its id is decided again.
         """
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
@@ -989,7 +989,7 @@ class Stock:
         """Ends the sale now and for good. Returns True if this call ended the sale, and False if it had ended before.
         Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
         extended. The sale is kept for its `retention`, which begins when its last hold ends, or now if there are no
-        holds. Until then its name cannot be used again.
+        holds. As long as it is kept, its name cannot be used again.
 
         Raises `InvalidArgument` if the sale was never opened.
         """
@@ -1016,7 +1016,7 @@ class Stock:
 
         A call with the same request id and buyer returns the first reservation again, even if that reservation has
         ended. The id is remembered as long as the hold, or for the client's `request_memory` if that is longer. A
-        refused call is decided again.
+        refusal is not remembered: the next call with its id is decided again.
 
         * `buyer`: the buyer: 1 to 1,024 bytes.
         * `quantity`: how many units to take, all or none (1 to 2^52; default: 1). A call takes at most 1,000 units with
@@ -1662,9 +1662,9 @@ def client_address(
     """Returns the address of the client that sent a request, as a text that can be the key of a limiter.
 
     The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
-    not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
-    that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
-    result is its network, such as `2001:db8:1:2::/64`.
+    not trusted is the result. The client with that address may have invented the entries further left. Reading stops at
+    an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
+    address, the result is its network, such as `2001:db8:1:2::/64`.
 
     * `peer`: the address of the other end of the connection. None or an empty text means a Unix socket.
     * `forwarded`: the value of the header `X-Forwarded-For` or `Forwarded` (RFC 7239). If the request has the header
