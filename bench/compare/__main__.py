@@ -35,7 +35,10 @@ QUICK = Plan(rounds=1, most_rounds=1, seconds=0.05, warm_up=0.03, weighed=500, f
 # Whose keys are weighed; those that run the same script need no second scale.
 WEIGHED = (("Node", (NODE[0], NODE[1], *NODE[5:])), ("Python", PYTHON[3:]), ("PHP", PHP[3:]))
 OTHERS = {
-    "memory": ("Memory of a key on the server", "The growth of Redis's `used_memory` after one call for each key. It includes the names of the keys."),
+    "memory": (
+        "Memory of a key on the server",
+        "The growth of Redis's `used_memory` after one call for each key. It includes the names of the keys.",
+    ),
     "requests": (
         "Whole requests",
         "wrk keeps 8 requests in flight. The application limits each request by the key in its query, and does nothing "
@@ -73,8 +76,8 @@ def main() -> int:
     minutes = (time.monotonic() - begun) / 60
     heading = [
         f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; load {load:.2f} before",
-        f"Redis {version.partition(':')[2]} over loopback; each figure is the median of {plan.rounds} rounds of {plan.seconds} s"
-        f"; {minutes:.0f} minutes in all",
+        f"Redis {version.partition(':')[2]} over loopback; "
+        f"each figure is the median of {plan.rounds} rounds of {plan.seconds} s; {minutes:.0f} minutes in all",
         "; ".join(sorted(set(versions.values()))),
     ]
     if _noise(answers) > NOISY:
