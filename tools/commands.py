@@ -49,7 +49,7 @@ def own(text: str) -> str:
     """A command's help without the options that every command has."""
     entries = re.split(r"\n(?=\n? {2,6}(?:-\w, )?--\w|\n\S)", text)
     kept = [entry for entry in entries if not re.match(rf"\n? {{2,6}}(?:-\w, )?(?:{'|'.join(EVERYWHERE)})\b", entry)]
-    return re.sub(r"\n*\nOptions:\s*$", "", re.sub(r"\n{3,}", "\n\n", "\n".join(kept))).strip()
+    return re.sub(r"\n+Options:\s*(?=\n\n|$)", "", re.sub(r"\n{3,}", "\n\n", "\n".join(kept))).strip()
 
 
 def page(program: Path) -> str:

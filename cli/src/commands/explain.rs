@@ -10,8 +10,8 @@ use crate::shared::SharedArguments;
 use crate::worst::Explained;
 
 const EXAMPLES: &str = "Examples:
-  quotalock explain '10/minute;100/hour'
-  quotalock explain 'token-bucket 10/s capacity 50'";
+  quotalock explain '10/minute;100/hour'               two rules
+  quotalock explain 'token-bucket 10/s capacity 50'    10 per second, and bursts of 50";
 
 /// What `explain` is asked.
 #[derive(Args)]

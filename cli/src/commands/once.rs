@@ -10,8 +10,8 @@ use crate::shared::SharedArguments;
 use crate::words::bytes;
 
 const EXAMPLES: &str = "Examples:
-  quotalock once webhooks evt_1               whether the work for evt_1 is done
-  quotalock once reports 2026-11-29 --json    the same for a script";
+  quotalock once webhooks evt_1               whether the webhook evt_1 was handled
+  quotalock once reports 2026-11-29 --json    whether the report was made, for a script";
 
 /// What `once` is asked.
 #[derive(Args)]

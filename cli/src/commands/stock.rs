@@ -17,7 +17,7 @@ use crate::{raw, server};
 pub const FEW: u64 = 10;
 
 const EXAMPLES: &str = "Examples:
-  quotalock stock sale:42                              the numbers and the ten reservations that end first
+  quotalock stock sale:42                              the numbers, and reservations that end soon
   quotalock stock sale:42 --reservations 100 --json    100 reservations, as JSON";
 
 /// What `stock` is asked.
