@@ -62,11 +62,11 @@ struct Releasing {
 /// The kinds of locks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
-    /// Of one holder.
+    /// A mutex, for one holder at a time.
     Lock,
-    /// Of several permits.
+    /// A semaphore, with several permits.
     Semaphore,
-    /// Of readers and a writer.
+    /// A read-write lock.
     Rw,
 }
 
