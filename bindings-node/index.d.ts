@@ -163,7 +163,7 @@ export interface ClientOptions {
    */
   readonly denyCacheMaxMs?: number | undefined
   /**
-   * A function that is called after each decision of this client's limiters that charges or denies, right before the
+   * A function that is called after each call of this client's limiters that was charged or denied, right before the
    * call ends. It gets the decision and the key as it was given. It is not called for calls that only read the state,
    * fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of the
    * process (`QUOTALOCK_HOOK`). The function is not awaited.
@@ -1018,7 +1018,7 @@ export class Lock implements AsyncDisposable {
    */
   forceRelease(): Promise<number>
   /**
-   * Acquires the lock, calls `fn` with this handle, and returns its result. The lock is released however `fn` ends. If
+   * Acquires the lock, calls `fn` with this handle, and returns its result. The lock is released even if `fn` fails. If
    * the handle already holds the lock, the lock is not acquired again. A handle runs one function at a time. If `fn`
    * fails, the call fails with the same error.
    *

@@ -492,7 +492,7 @@ namespace Quotalock {
      * WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
      * The lock is released by release(), at the end of run(), when this object is freed or its client is closed, and at
-     * the end of the request, however the request ends. If the process is killed, the lock ends with its ttl. If Redis
+     * the end of the request, even after a fatal error. If the process is killed, the lock ends with its ttl. If Redis
      * is down, the releases at the end of a request take at most 100 ms in total. `$token`, `$state`, `$held` and
      * `$remainingMs` are computed each time they are read, without asking Redis.
      */
@@ -633,8 +633,8 @@ namespace Quotalock {
         }
 
         /**
-         * Acquires the lock, calls `$function` with this handle, and returns its result. The lock is released however
-         * `$function` ends. The lock is released after a return, an exception, an exit, a fatal error, and at the time
+         * Acquires the lock, calls `$function` with this handle, and returns its result. The lock is released even if
+         * `$function` fails. The lock is released after a return, an exception, an exit, a fatal error, and at the time
          * limit.
          *
          * @param callable(Lock): mixed $function
@@ -1044,7 +1044,7 @@ namespace Quotalock {
          *     asking Redis, until the call could be allowed. With 0, every call asks Redis. The processes of a host
          *     share these denials
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
-         *     each decision of this client's limiters that charges or denies, right before the call ends. It gets the
+         *     each call of this client's limiters that was charged or denied, right before the call ends. It gets the
          *     decision and the key as it was given. It is not called for calls that only read the state, fail or are
          *     aborted. An error in the function does not affect the call. PHP logs the error as a warning
          * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client is found to

@@ -113,7 +113,7 @@ class Client:
     * `deny_cache_max`: the longest time for which this process remembers a denial (0 ms to 1 minute; default: 1 s).
       After Redis has denied a call, the process denies the same call without asking Redis, until the call could be
       allowed. With 0, every call asks Redis.
-    * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
+    * `on_decision`: a function that is called after each call of this client's limiters that was charged or denied,
       right before the call ends. It gets the decision and the key as it was given. It is not called for calls that only
       read the state, fail or are aborted. An error in the function does not affect the call. The function is called on
       the thread of the call. An error in it goes to `sys.unraisablehook`.
