@@ -163,10 +163,10 @@ export interface ClientOptions {
    */
   readonly denyCacheMaxMs?: number | undefined
   /**
-   * A function that is called after each call of this client's limiters that was charged or denied, right before the
-   * call ends. It gets the decision and the key as it was given. It is not called for calls that only read the state,
-   * fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of the
-   * process (`QUOTALOCK_HOOK`). The function is not awaited.
+   * A function that is called after each decision that charges or denies, by any limiter of this client, right before
+   * the call ends. It gets the decision and the key as it was given. It is not called for calls that only read the
+   * state, fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of
+   * the process (`QUOTALOCK_HOOK`). The function is not awaited.
    */
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /**

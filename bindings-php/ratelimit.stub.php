@@ -1044,9 +1044,9 @@ namespace Quotalock {
          *     asking Redis, until the call could be allowed. With 0, every call asks Redis. The processes of a host
          *     share these denials
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
-         *     each call of this client's limiters that was charged or denied, right before the call ends. It gets the
-         *     decision and the key as it was given. It is not called for calls that only read the state, fail or are
-         *     aborted. An error in the function does not affect the call. PHP logs the error as a warning
+         *     each decision that charges or denies, by any limiter of this client, right before the call ends. It gets
+         *     the decision and the key as it was given. It is not called for calls that only read the state, fail or
+         *     are aborted. An error in the function does not affect the call. PHP logs the error as a warning
          * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client is found to
          *     be lost, once for each grant. It gets the handle. An error in it is treated like one in `$onDecision`.
          *     The function is called when a method of the handle notices the loss

@@ -113,10 +113,10 @@ class Client:
     * `deny_cache_max`: the longest time for which this process remembers a denial (0 ms to 1 minute; default: 1 s).
       After Redis has denied a call, the process denies the same call without asking Redis, until the call could be
       allowed. With 0, every call asks Redis.
-    * `on_decision`: a function that is called after each call of this client's limiters that was charged or denied,
-      right before the call ends. It gets the decision and the key as it was given. It is not called for calls that only
-      read the state, fail or are aborted. An error in the function does not affect the call. The function is called on
-      the thread of the call. An error in it goes to `sys.unraisablehook`.
+    * `on_decision`: a function that is called after each decision that charges or denies, by any limiter of this
+      client, right before the call ends. It gets the decision and the key as it was given. It is not called for calls
+      that only read the state, fail or are aborted. An error in the function does not affect the call. The function is
+      called on the thread of the call. An error in it goes to `sys.unraisablehook`.
     * `on_lost`: a function that is called when a lock of this client is found to be lost, once for each grant. It gets
       the handle. An error in it is treated like one in `on_decision`. The function is called on the thread that reads,
       extends or releases the lock. With `quotalock.aio` the loop calls it at once.
