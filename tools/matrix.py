@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 import versions
-from versions import HOME, ROOT, VersionError
+from fetch import HOME, ROOT, VersionError
 
 # What a row has in place of what `make test` runs on.
 Parts = dict[str, str]
@@ -33,6 +33,7 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "python-3.14": (("python",), {"python": "3.14"}),
     "python-3.15": (("python",), {"python": "3.15"}),
     "php-8.2": (("php",), {"php": "8.2"}),
+    "php-8.2-zts": (("php", "threads"), {"php": "8.2-zts"}),
     "php-8.4": (("php",), {"php": "8.4"}),
     "php-8.5": (("php",), {"php": "8.5"}),
     "php-8.6": (("php",), {"php": "8.6"}),

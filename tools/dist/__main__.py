@@ -45,7 +45,7 @@ def _publish(target: Target) -> None:
     _timed(f"{target.node}: wheel", lambda: wheel.publish(target, RELEASE))
     _timed(f"{target.node}: npm package", lambda: npm.publish(target, RELEASE))
     for version in (version for version, built in PHP_BUILDS if built == target):
-        _timed(f"{target.node}: PHP {version.version}", functools.partial(php.publish, version, target, RELEASE))
+        _timed(f"{target.node}: PHP {version.row}", functools.partial(php.publish, version, target, RELEASE))
 
 
 def _publish_common() -> None:

@@ -44,7 +44,9 @@ def expected() -> set[str]:
         static = static_target(target)
         found |= {wheel_name(target), npm_name(target.npm_package), program_name(static), deb_name("quotalock", static)}
     for php, target in PHP_BUILDS:
-        found |= {pie_name(php, target), deb_name(f"php{php.version}-ratelimit", target)}
+        found |= {pie_name(php, target)}
+        if php.is_debian:
+            found |= {deb_name(f"php{php.version}-ratelimit", target)}
     return found
 
 
