@@ -1,7 +1,7 @@
-"""Python without a GIL, which Debian does not package: built from Debian's source into target/matrix/python-3.13t-base.
+"""Python without a GIL, which Debian does not package: built from its source into target/matrix/python-3.13t-base.
 
-It is 3.13 because the mirror has no source of a later version. PyO3 supports free-threaded Python from 3.14 on and still
-builds for 3.13 when it is told to; what users get, the wheel for 3.14, differs in that.
+It is 3.13 because the mirror has no source of a later version. PyO3 supports free-threaded Python from 3.14 on, and
+builds for 3.13 when it is told to. The wheel that users get is for 3.14: the same code for another version.
 """
 
 from __future__ import annotations

