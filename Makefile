@@ -310,7 +310,7 @@ test-bench: build
 	$(NOTED) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/greenlets.py --quick >/dev/null && $(PYTHON) bench/threads.py --quick >/dev/null \
+		&& $(PYTHON) bench/start.py --quick >/dev/null && $(PYTHON) bench/greenlets.py --quick >/dev/null && $(PYTHON) bench/threads.py --quick >/dev/null \
 		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
 		&& bench/peers/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 

@@ -1,8 +1,9 @@
 """`make bench ONLY=greenlets`: the longest pause of other greenlets while one waits 5 s for a lock, under gevent.
 
-A greenlet waits for a lock that is not released, and another sleeps for a millisecond again and again: its longest pause
-is what a request that needs nothing of the lock has to wait. Once as it is, once with the package's support of gevent
-off, and once with a sleep of that time instead of the lock, which shows what the machine itself takes. The figures go to target/bench-greenlets/table.md (target/bench-greenlets-quick with --quick, a wait of 0.2 s).
+A greenlet waits for a lock that is not released, and another sleeps for a millisecond again and again: its longest
+pause is what a request that needs nothing of the lock has to wait. Once as it is, once with the package's support of
+gevent off, and once with a sleep of that time instead of the lock, which shows what the machine itself takes. The
+figures go to target/bench-greenlets/table.md (target/bench-greenlets-quick with --quick, a wait of 0.2 s).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "harness"))
 
 import machine
 from servers import Server
 from tables import table
+
+ROOT = Path(__file__).resolve().parents[1]
 
 # Prints the longest pause in seconds: its arguments are the URL, how long to wait, and what happens meanwhile.
 PROGRAM = """

@@ -1,9 +1,9 @@
 """`make bench ONLY=threads`: decisions a second of one thread and of two, on Python with a GIL and on one without.
 
-Rounds of all take turns, and medians are told. The Pythons are that of .venv, 3.13 of Debian and 3.13 without a GIL, which
-`make matrix` runs the tests on. The last one is built without the compiler's slowest optimizations: compare what the
-second thread adds, not the figures of two Pythons. The figures go to target/bench-threads: table.md and results.json
-(target/bench-threads-quick with --quick, whose figures are worth nothing: it shows that all runs).
+Rounds of all take turns, and medians are told. The Pythons are that of .venv, 3.13 of Debian and 3.13 without a GIL,
+which `make matrix` runs the tests on. The last one is built without the compiler's slowest optimizations: compare
+what the second thread adds, not the figures of two Pythons. The figures go to target/bench-threads: table.md and
+results.json (target/bench-threads-quick with --quick, whose figures are worth nothing: it shows that all runs).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from statistics import median
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests/harness"), str(ROOT / "tools")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "harness"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 import free_threaded
 import machine
@@ -23,6 +23,8 @@ import versions
 from one_round import one_round
 from servers import Server
 from tables import table
+
+ROOT = Path(__file__).resolve().parents[1]
 
 WORKER = str(ROOT / "bench/thread_workers.py")
 THREADS = (1, 2)

@@ -340,6 +340,7 @@ ROWS = [
     Row("program-arm64", program_name(ARM_MUSL), "emulated", program(ARM_MUSL)),
 ]
 NOT_RUN = (
+    "wheels for free-threaded Python 3.14: Debian packages none; `make matrix ONLY=python-3.13t` runs the same code",
     "wheels for musl: no package has a Python for musl that loads extensions; image `python:alpine`",
     "PIE itself: it asks the releases of a repository; `pie install` after the first release",
 )

@@ -110,9 +110,25 @@ PHP_BUILDS = tuple((php, BY_NAME["linux-x64-gnu"]) for php in PHPS)
 EXTENSION = "ratelimit"
 
 
-def wheel_name(target: Target) -> str:
-    """The wheel of a target, for every Python from 3.10."""
-    return f"quotalock-{VERSION}-cp310-abi3-{target.wheel}.whl"
+@dataclass(frozen=True)
+class Wheel:
+    """The Pythons that a wheel is for."""
+
+    tag: str
+    # As PyO3 calls the oldest of them.
+    python: str
+    # The interpreter that maturin is to build for; none for all with the stable ABI.
+    interpreter: str | None = None
+
+
+STABLE_ABI = Wheel("cp310-abi3", "3.10")
+FREE_THREADED = Wheel("cp314-cp314t", "3.14t", "python3.14t")
+WHEELS = (STABLE_ABI, FREE_THREADED)
+
+
+def wheel_name(target: Target, wheel: Wheel = STABLE_ABI) -> str:
+    """A wheel of a target: for every Python from 3.10 with a GIL, or for free-threaded Python 3.14."""
+    return f"quotalock-{VERSION}-{wheel.tag}-{target.wheel}.whl"
 
 
 def sdist_name() -> str:
