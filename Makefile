@@ -310,8 +310,8 @@ test-bench: build
 	$(NOTED) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/start.py --quick >/dev/null && $(PYTHON) bench/greenlets.py --quick >/dev/null && $(PYTHON) bench/threads.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
+		&& $(PYTHON) bench/start.py --quick >/dev/null && $(PYTHON) bench/greenlets.py --quick >/dev/null \
+		&& $(PYTHON) bench/threads.py --quick >/dev/null && $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
 		&& bench/peers/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: test-mutants
@@ -421,7 +421,7 @@ bench-partition: build
 bench-script: build-core
 	$(PYTHON) bench/script.py
 
-# How long programs start with the package and without, and the sizes of its files next to those of others.
+# What starting a program costs with the package and without, and the sizes of its files next to those of others.
 bench-start: build
 	$(PYTHON) bench/start.py
 
