@@ -14,7 +14,8 @@ PHP := php -d extension=$(CURDIR)/bindings-php/modules/ratelimit.so
 # says: these targets ask for it, for themselves and for what they build before.
 export CARGO_PROFILE_RELEASE_LTO ?= off
 export CARGO_PROFILE_RELEASE_CODEGEN_UNITS ?= 16
-BENCHES := cache frameworks-node frameworks-php frameworks-python lease locks memory metrics partition script top
+BENCHES := cache frameworks-node frameworks-php frameworks-python greenlets lease locks memory metrics partition script
+BENCHES += start threads top
 WHOLE := bench $(BENCHES:%=bench-%) compare scale survive package package-php dist
 $(WHOLE): export CARGO_PROFILE_RELEASE_LTO := fat
 $(WHOLE): export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
@@ -309,7 +310,8 @@ test-bench: build
 	$(NOTED) bash -c '$(PYTHON) bench/run.py --quick >/dev/null && $(PYTHON) bench/script.py --quick >/dev/null \
 		&& $(PYTHON) bench/locks.py --quick >/dev/null && $(PYTHON) bench/cache.py --quick >/dev/null \
 		&& $(PYTHON) bench/scale.py --quick >/dev/null && $(PYTHON) bench/lease.py --quick >/dev/null \
-		&& $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
+		&& $(PYTHON) bench/start.py --quick >/dev/null && $(PYTHON) bench/greenlets.py --quick >/dev/null \
+		&& $(PYTHON) bench/threads.py --quick >/dev/null && $(PYTHON) bench/memory.py --quick >/dev/null && $(PYTHON) bench/metrics.py --quick >/dev/null \
 		&& bench/peers/setup.sh && PYTHONPATH=bench $(PYTHON) -m compare --quick >/dev/null'
 
 .PHONY: test-mutants
@@ -391,6 +393,10 @@ bench-frameworks-python: build-python
 	tests/frameworks/python/setup.sh
 	python3 tests/harness/with_servers.py -- python3 bench/frameworks_web.py python
 
+# The longest pause of other greenlets while one waits for a lock, under gevent.
+bench-greenlets: build-python
+	$(PYTHON) bench/greenlets.py
+
 # Decisions per second and the server's CPU, with leased permits and without.
 bench-lease: build
 	$(PYTHON) bench/lease.py
@@ -414,6 +420,14 @@ bench-partition: build
 # What a decision costs the server, next to a script written by hand.
 bench-script: build-core
 	$(PYTHON) bench/script.py
+
+# What starting a program costs with the package and without, and the sizes of its files next to those of others.
+bench-start: build
+	$(PYTHON) bench/start.py
+
+# Decisions per second of one thread and of two, with a GIL and without.
+bench-threads: build-python
+	$(PYTHON) bench/threads.py
 
 # How long `quotalock top` takes on 100,000 keys, next to plain reading.
 bench-top: setup

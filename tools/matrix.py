@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 import versions
-from versions import HOME, ROOT, VersionError
+from fetch import HOME, ROOT, VersionError
 
 # What a row has in place of what `make test` runs on.
 Parts = dict[str, str]
@@ -32,7 +32,9 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
     "python-3.13": (("python",), {"python": "3.13"}),
     "python-3.14": (("python",), {"python": "3.14"}),
     "python-3.15": (("python",), {"python": "3.15"}),
+    "python-3.13t": (("free-threaded",), {"python": "3.13t"}),
     "php-8.2": (("php",), {"php": "8.2"}),
+    "php-8.2-zts": (("php", "threads"), {"php": "8.2-zts"}),
     "php-8.4": (("php",), {"php": "8.4"}),
     "php-8.5": (("php",), {"php": "8.5"}),
     "php-8.6": (("php",), {"php": "8.6"}),
@@ -49,6 +51,11 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
         {"python": "3.13", "php": "8.4", "node": "24", "redis-7.0": "redis-8.0", "valkey-9.1": "valkey-8.1"},
     ),
 }
+# What tests of Python do not run without a GIL: those of gevent and eventlet, which have no wheel for it, and of mypy.
+NOT_FREE_THREADED = (
+    "--ignore=tests/python/test_greenlets.py",
+    "--deselect=tests/python/test_api.py::test_the_stub_says_what_the_module_has",
+)
 # What tests of Node do not run in Bun: those of the build and of another runtime.
 NOT_BUN = ("declarations", "deno")
 # What tests of Node run in Deno, each file in a worker of its own. The others are about Node's own modules and loop, or
@@ -120,8 +127,8 @@ class Job:
         """Counts its tests and prints how it ended: it passed only if they all ran and passed."""
         output = self.log.read_text(errors="replace").strip()
         closing = re.findall(CLOSING, output, re.MULTILINE)
-        if self.suite == "upstream":
-            # Tests of others that are left out are named there, each with the reason; one of them they expect to fail.
+        if self.suite in ("free-threaded", "upstream"):
+            # Tests that are left out are named there, each with the reason; one of them others expect to fail.
             closing = [re.sub(r", \d+ (?:deselected|xfailed)", "", line) for line in closing]
         for what, pattern in COUNTS.items():
             found = re.findall(pattern, "\n".join(closing))
@@ -193,6 +200,7 @@ def _job(row: str, suite: str, parts: Parts) -> Job:
     command = {
         "rust": ["cargo", "test", "--quiet", "--no-fail-fast"],
         "php": [str(found.php), "-d", f"extension={found.extension}", str(found.phpunit), "-c", "tests/php"],
+        "free-threaded": [str(found.python), "-m", "pytest", "-q", "tests/python", *NOT_FREE_THREADED],
         "node": [str(found.node), "--test", *sorted(map(str, (ROOT / "tests/node").glob("*.test.*")))],
     }.get(suite, [str(found.python), "-m", "pytest", "-q", f"tests/{suite}"])
     return Job(row, suite, command, environment)

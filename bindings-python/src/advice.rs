@@ -35,7 +35,7 @@ pub fn warn_nobody(py: Python<'_>) {
 
 /// The file and line of the nearest caller outside of this package.
 pub fn place(py: Python<'_>) -> Option<String> {
-    // SAFETY: the GIL is held. It returns a frame that it lends, or null.
+    // SAFETY: this thread is attached. It returns a frame that it lends, or null.
     let frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) };
     let found = (|| -> PyResult<Option<String>> {
         let mut frame = frame;

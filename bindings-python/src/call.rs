@@ -52,7 +52,7 @@ pub fn call_inside<'py, const N: usize>(
     }
     let [first, second, third] = arguments;
     let ended = Ended;
-    // SAFETY: the GIL is held, all are borrowed for the call, and a null ends them. If it unwinds, `ended` is the first
+    // SAFETY: this thread is attached, all are borrowed for the call, and a null ends them. If it unwinds, `ended` is the first
     // to be dropped, and stays there.
     let returned =
         unsafe { PyObject_CallFunctionObjArgs(callable.as_ptr(), first, second, third, null_mut::<ffi::PyObject>()) };
@@ -90,11 +90,11 @@ const CLOSED: Duration = Duration::from_secs(2);
 /// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How many threads are inside: in our code, with the GIL, or waiting for it in what Python does for our code. Changed
-/// under the GIL alone, so without the price of an atomic addition.
-static INSIDE: AtomicUsize = AtomicUsize::new(0);
-/// Of which process they are.
-static OF: AtomicU64 = AtomicU64::new(0);
+/// How many threads are inside: in our code, attached to the interpreter, or waiting for that in what Python does for our
+/// code. Free-threaded Python runs many at once, each of which counts in a place that few others use. With a GIL one
+/// place is enough, and is changed without the price of an atomic addition.
+static INSIDE: [Place; PLACES] = [const { Place(AtomicU64::new(0)) }; PLACES];
+const PLACES: usize = if cfg!(Py_GIL_DISABLED) { 32 } else { 1 };
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 /// Whether it has begun; that is never taken back.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
@@ -104,12 +104,52 @@ static DOOR: Mutex<Option<(ThreadId, Instant)>> = Mutex::new(None);
 thread_local! {
     /// How deep this thread is inside.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// Where this thread counts.
+    static PLACE: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        NEXT.fetch_add(1, Ordering::Relaxed) % PLACES
+    };
+}
+
+/// A count of threads, on a cache line of its own: the upper half is the process whose threads they are, the lower half
+/// how many. So a forked child, in which only one thread lives on, counts none of its parent's.
+#[repr(align(128))]
+struct Place(AtomicU64);
+
+impl Place {
+    /// Puts what `how` makes of this process' count in its place.
+    fn change(&self, how: fn(u32) -> u32) {
+        let changed = |word| u64::from(process()) << 32 | u64::from(how(count(word)));
+        if cfg!(Py_GIL_DISABLED) {
+            let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| Some(changed(word)));
+        } else {
+            self.0.store(changed(self.0.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+    }
+}
+
+fn process() -> u32 {
+    (generation() & u64::from(u32::MAX)) as u32
+}
+
+fn count(word: u64) -> u32 {
+    if word >> 32 == u64::from(process()) { (word & u64::from(u32::MAX)) as u32 } else { 0 }
+}
+
+fn change(how: fn(u32) -> u32) {
+    let place = if PLACES == 1 { 0 } else { PLACE.with(|place| *place) };
+    INSIDE[place].change(how);
+}
+
+/// Whether any thread of this process is inside.
+fn is_anyone_inside() -> bool {
+    INSIDE.iter().any(|place| count(place.0.load(Ordering::SeqCst)) > 0)
 }
 
 /// Says that this thread is inside.
 pub struct Inside(());
 
-/// Comes inside. With the door closed it waits, without the GIL, for the interpreter's end or for the door to open.
+/// Comes inside. With the door closed it waits, detached, for the interpreter's end or for the door to open.
 pub fn enter(py: Python<'_>) -> Inside {
     come(py, 1);
     Inside(())
@@ -147,20 +187,23 @@ fn come(py: Python<'_>, depth: usize) {
         DEPTH.set(DEPTH.get() + depth);
         return;
     }
-    if IS_ENDING.load(Ordering::Relaxed)
-        && let Some(left) = closed_for()
-    {
+    loop {
+        // Counted before the door is looked at, which is closed before anyone is counted: one of the two sees the other.
+        change(|count| count + 1);
+        DEPTH.set(depth);
+        if !IS_ENDING.load(Ordering::SeqCst) {
+            return;
+        }
+        let Some(left) = closed_for() else { return };
+        go();
         py.detach(|| thread::sleep(left));
     }
-    of_this_process();
-    INSIDE.store(INSIDE.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    DEPTH.set(depth);
 }
 
 fn go() {
     DEPTH.set(0);
-    // Those that a forked child inherits it does not count.
-    INSIDE.store(INSIDE.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+    // One that was inside when it was forked is not counted in the child.
+    change(|count| count.saturating_sub(1));
 }
 
 /// For how long this thread has to stay outside.
@@ -168,32 +211,21 @@ fn closed_for() -> Option<Duration> {
     let (by, until) = (*DOOR.lock().unwrap_or_else(PoisonError::into_inner))?;
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() {
-        IS_ENDING.store(false, Ordering::Relaxed);
+        IS_ENDING.store(false, Ordering::SeqCst);
     }
     (by != thread::current().id() && !left.is_zero()).then_some(left)
 }
 
-/// In a forked child nobody is inside but, perhaps, the one who lives on.
-fn of_this_process() {
-    let generation = generation();
-    if OF.load(Ordering::Relaxed) != generation {
-        OF.store(generation, Ordering::Relaxed);
-        INSIDE.store(0, Ordering::Relaxed);
-    }
-}
-
-/// Closes the door, waits until nobody else is inside, and reports what they did. Called at the interpreter's end, with the GIL, under which all
-/// of this changes.
+/// Closes the door, waits until nobody else is inside, and reports what they did. Called at the interpreter's end.
 #[pyfunction]
 #[pyo3(name = "settle_threads")]
 pub fn settle(py: Python<'_>) {
-    of_this_process();
     let now = Instant::now();
     close_until(now + PATIENCE + CLOSED);
-    IS_ENDING.store(true, Ordering::Relaxed);
+    IS_ENDING.store(true, Ordering::SeqCst);
     HAS_BEGUN.store(true, Ordering::Relaxed);
     py.detach(|| {
-        while INSIDE.load(Ordering::Relaxed) > 0 && now.elapsed() < PATIENCE {
+        while is_anyone_inside() && now.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
         quotalock::reports::flush();

@@ -127,7 +127,7 @@ fn is_cancelled(future: &Py<PyAny>) -> bool {
     // A lock is held.
     let cancelled =
         |py: Python<'_>| call_inside(future.getattr(py, intern!(py, "cancelled"))?.bind(py), [])?.is_truthy();
-    // The GIL is held: the link works only when the loop lets it.
+    // This thread is attached: the link works only when the loop lets it.
     Python::try_attach(|py| cancelled(py).unwrap_or(false)).unwrap_or(false)
 }
 

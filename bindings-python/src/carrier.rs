@@ -87,8 +87,8 @@ impl Carrier {
     }
 }
 
-/// The drivers of a client's loops. Touched only under the GIL, and no Python runs while it is locked: so it is never
-/// found locked, not even after a fork.
+/// The drivers of a client's loops. Touched only by threads that are attached, and no Python runs while it is locked: so
+/// it is never found locked after a fork.
 pub struct Loops {
     drivers: Mutex<Vec<Py<LoopDriver>>>,
     /// That of the client, if a function tells it.
@@ -137,12 +137,19 @@ impl Loops {
     fn add(&self, event_loop: &Bound<'_, PyAny>) -> PyResult<Py<LoopDriver>> {
         let py = event_loop.py();
         let made = LoopDriver::attach(event_loop, self.password.clone())?;
-        let (kept, over): (Vec<_>, Vec<_>) =
-            self.take_ours().into_iter().partition(|driver| driver.get().has_open_loop(py));
+        // They stay where other threads find them while Python says whether their loops are closed.
+        let known: Vec<_> = self.lock().iter().map(|driver| driver.clone_ref(py)).collect();
+        let is_over = |driver: &Py<LoopDriver>| driver.get().is_ours() && !driver.get().has_open_loop(py);
+        let over: Vec<_> = known.into_iter().filter(is_over).collect();
+        let taken: Vec<_> = {
+            let mut drivers = self.lock();
+            drivers.push(made.clone_ref(py));
+            let is_gone = |driver: &Py<LoopDriver>| !driver.get().is_ours() || over.iter().any(|over| over.is(driver));
+            drivers.extract_if(.., |driver| is_gone(driver)).collect()
+        };
+        let (over, foreign): (Vec<_>, Vec<_>) = taken.into_iter().partition(|driver| driver.get().is_ours());
+        foreign.into_iter().for_each(std::mem::forget);
         over.iter().for_each(|driver| drop(driver.get().hang_up(py)));
-        let mut drivers = self.lock();
-        drivers.extend(kept);
-        drivers.push(made.clone_ref(py));
         Ok(made)
     }
 

@@ -14,7 +14,7 @@ static OWNER: AtomicI64 = AtomicI64::new(-1);
 /// # Errors
 /// `ImportError` if another one has it, also if that has ended.
 pub fn claim() -> PyResult<()> {
-    // SAFETY: a module is being made, so an interpreter runs and the GIL is held.
+    // SAFETY: a module is being made, so an interpreter runs and this thread is attached to it.
     let running = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
     match OWNER.compare_exchange(-1, running, Ordering::Relaxed, Ordering::Relaxed) {
         Err(owner) if owner != running => Err(PyImportError::new_err(format!(

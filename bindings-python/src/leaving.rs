@@ -32,8 +32,8 @@ impl LoopDriver {
 
     /// Hangs up and returns the calls under way, ended with `closed`. On a closed loop nobody waits for them any more.
     pub fn hang_up(&self, py: Python<'_>) -> Vec<Answered> {
-        let done = self.let_go();
-        let timer = self.lock().timer.take();
+        let done = self.let_go(py);
+        let timer = self.lock(py).timer.take();
         if let Some((_, timer)) = timer
             && let Err(error) = call_method(timer.bind(py), intern!(py, "cancel"), [])
         {
@@ -43,8 +43,8 @@ impl LoopDriver {
     }
 
     /// As [`hang_up`](LoopDriver::hang_up), without a word to the loop. Nothing of Python runs in it.
-    pub fn let_go(&self) -> Vec<Answered> {
-        let mut state = self.lock();
+    pub fn let_go(&self, py: Python<'_>) -> Vec<Answered> {
+        let mut state = self.lock(py);
         state.link.close();
         answered(&mut state.link)
     }

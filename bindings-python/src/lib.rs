@@ -53,7 +53,7 @@ mod watch;
 use pyo3::prelude::*;
 
 /// What `quotalock` and `quotalock.aio` are made of.
-#[pymodule(gil_used = true)]
+#[pymodule(gil_used = false)]
 mod _native {
     use pyo3::prelude::*;
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyFloat, PyInt, PyString};
 use quotalock::driver::{Interest, LoopLink, Sink};
 use quotalock::{Answer, Op};
@@ -28,7 +29,7 @@ pub struct LoopDriver {
     create_future: Py<PyAny>,
     /// What the loop shall run us in: it would keep that of whoever happened to call first.
     context: Py<PyAny>,
-    /// Touched only under the GIL; while it is locked nothing of Python runs but a future's `cancelled`.
+    /// Touched only by threads that are attached; while it is locked nothing of Python runs but a future's `cancelled`.
     state: Ours<Mutex<State>>,
     /// Rings for the loop without a word of Python.
     pub bell: Ours<Arc<dyn Sink>>,
@@ -60,7 +61,7 @@ impl LoopDriver {
     /// Does the same when it is time. Called by the loop's timer, up to a millisecond early by that of uvloop: then nothing
     /// is due yet, and the rest of the wait needs another timer.
     fn _ring(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let rung = slf.get().lock().timer.take();
+        let rung = slf.get().lock(slf.py()).timer.take();
         drop(rung);
         LoopDriver::_turn(slf)
     }
@@ -68,7 +69,7 @@ impl LoopDriver {
     /// Sends the calls of a tick. Called by the loop after that tick.
     fn _flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         let _inside = enter(slf.py());
-        slf.get().lock().flush_due = false;
+        slf.get().lock(slf.py()).flush_due = false;
         LoopDriver::work(slf, LoopLink::flush)
     }
 
@@ -78,7 +79,7 @@ impl LoopDriver {
         let _inside = enter(future.py());
         if call_method(future, intern!(future.py(), "cancelled"), [])?.is_truthy()? {
             let caller = {
-                let mut state = self.lock();
+                let mut state = self.lock(future.py());
                 let waiting = state.link.cancel_waiting(|caller| caller.future.is(future));
                 waiting.or_else(|| state.link.cancel(|caller| caller.future.is(future) && !caller.is_bound()))
             };
@@ -92,7 +93,7 @@ impl LoopDriver {
     fn _retire(slf: &Bound<'_, Self>) -> PyResult<()> {
         let _inside = enter(slf.py());
         let (nothing, wake_fd) = {
-            let mut state = slf.get().lock();
+            let mut state = slf.get().lock(slf.py());
             (state.link.leave(), state.link.wake_fd())
         };
         LoopDriver::watch(slf, nothing)?;
@@ -167,7 +168,7 @@ impl LoopDriver {
         let (py, this) = (slf.py(), slf.get());
         let future = call(this.create_future.bind(py), [])?;
         let (done, naps, at_once, later) = {
-            let mut state = this.lock();
+            let mut state = this.lock(py);
             // Calls of one tick share a write; one that is likely to stay alone does not wait for the end of its tick.
             let at_once = state.quiet && !state.flush_due && !state.link.is_busy();
             for (op, answers) in calls {
@@ -187,7 +188,7 @@ impl LoopDriver {
         if at_once {
             LoopDriver::work(slf, LoopLink::flush)?;
         } else if later && let Err(error) = this.tell(intern!(py, "call_soon"), &slf.getattr(intern!(py, "_flush"))?) {
-            this.lock().flush_due = false;
+            this.lock(py).flush_due = false;
             return Err(error);
         }
         Ok(future.unbind())
@@ -199,11 +200,11 @@ impl LoopDriver {
         let future = call(this.create_future.bind(py), [])?;
         LoopDriver::mind(slf, &future)?;
         let (number, sink) = {
-            let mut state = this.lock();
+            let mut state = this.lock(py);
             (state.link.expect(Caller::new(future.clone().unbind(), AnswersTo::Caller)), state.link.sink())
         };
         ask(number, &sink);
-        let done = Done::take(py, &mut this.lock().link);
+        let done = Done::take(py, &mut this.lock(py).link);
         LoopDriver::tell_all(slf, done)?;
         Ok(future.unbind())
     }
@@ -249,7 +250,7 @@ impl LoopDriver {
     fn work(slf: &Bound<'_, Self>, how: fn(&mut LoopLink<Caller>) -> Interest) -> PyResult<()> {
         let py = slf.py();
         let (interest, done) = {
-            let mut state = slf.get().lock();
+            let mut state = slf.get().lock(py);
             let interest = how(&mut state.link);
             let done = Done::take(py, &mut state.link);
             if done.count() > 0 {
@@ -270,7 +271,7 @@ impl LoopDriver {
         let Some(wait) = interest.next_turn else { return Ok(()) };
         let now = Instant::now();
         let replaced = {
-            let mut state = this.lock();
+            let mut state = this.lock(py);
             // One timer, which may ring early: a turn for nothing now and then costs less than a timer for each call.
             if state.timer.as_ref().is_some_and(|(then, _)| *then <= now + wait) {
                 return Ok(());
@@ -283,7 +284,7 @@ impl LoopDriver {
         let call_later = this.event_loop.bind(py).getattr(intern!(py, "call_later"))?;
         let ring = [&call_later, &PyFloat::new(py, wait.as_secs_f64()), &slf.getattr(intern!(py, "_ring"))?];
         let timer = call_method(this.context.bind(py), intern!(py, "run"), ring)?;
-        this.lock().timer = Some((now + wait, timer.unbind()));
+        this.lock(py).timer = Some((now + wait, timer.unbind()));
         Ok(())
     }
 
@@ -291,8 +292,9 @@ impl LoopDriver {
         call_method(self.event_loop.bind(what.py()), what, [with]).map(drop)
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the state. Waits detached: who has it locked may be waiting for all threads to pause, or for the GIL.
+    pub fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -325,7 +327,8 @@ impl Drop for Doorbell {
         let driver = self.driver.get();
         // A child of a fork that closes its parent's loop leaves the parent's connection alone.
         if driver.is_ours() {
-            drop(driver.let_go());
+            // Only Python drops it, so this thread is attached.
+            Python::attach(|py| drop(driver.let_go(py)));
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Lock {
     names: Py<PyTuple>,
     /// How long an acquisition waits that does not say.
     wait: Duration,
-    /// What tells the loss of the grant with this token. Touched only under the GIL.
+    /// What tells the loss of the grant with this token. No Python runs while it is locked.
     loss: Mutex<Option<(u64, Py<Loss>)>>,
     on_lost: Hook,
 }
@@ -173,7 +173,8 @@ impl Lock {
         }
         let loss = loss()?;
         let told = Some((token, loss.clone_ref(py)));
-        drop(std::mem::replace(&mut *this.loss.lock().unwrap_or_else(PoisonError::into_inner), told));
+        let before = std::mem::replace(&mut *this.loss.lock().unwrap_or_else(PoisonError::into_inner), told);
+        drop(before);
         Ok(loss)
     }
 
@@ -288,7 +289,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some(message) = self.core.let_go() {
-            // The GIL is held: only Python drops it.
+            // Only Python drops it, so this thread is attached.
             Python::attach(|py| warn::<PyRuntimeWarning>(py, &message));
         }
     }

@@ -80,7 +80,7 @@ impl Loading {
     }
 }
 
-/// Locks what is touched only under the GIL; no Python runs while it is locked.
+/// Locks what is touched only by threads that are attached; no Python runs while it is locked.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -30,8 +30,8 @@ struct PasswordFunction {
     bells: ForkCell<Mutex<Vec<Weak<dyn Sink>>>>,
 }
 
-/// All of them. Touched only under the GIL, and no Python runs while it is locked: so it is never found locked, not even
-/// after a fork.
+/// All of them. Touched only by threads that are attached, and no Python runs while it is locked: so it is never found
+/// locked after a fork.
 static ALL: Mutex<Vec<(Weak<PasswordFunction>, PasswordQuestions)>> = Mutex::new(Vec::new());
 
 /// Whether somebody asked for the password of a client that blocks, and perhaps nobody answers.
@@ -106,12 +106,13 @@ pub fn answer_first(py: Python<'_>) -> PyResult<()> {
 /// Answers the questions of clients that block, on this thread, which waits for an answer of Redis. What ends its call is
 /// returned; what a function raised otherwise, all get who wait for it.
 pub fn answer_here(py: Python<'_>) -> Option<PyErr> {
-    let open: Vec<_> = {
+    // Not while it is locked: the last to have a teller lets go of an object of Python.
+    let all: Vec<_> = {
         let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = all.iter().filter_map(|(teller, questions)| Some((teller.upgrade()?, questions)));
-        let mine = mine.filter(|(teller, _)| !teller.is_on_loops.load(Ordering::Relaxed));
-        mine.filter_map(|(teller, questions)| Some((questions.take_question()?, teller))).collect()
+        all.iter().filter_map(|(teller, questions)| Some((teller.upgrade()?, questions.clone()))).collect()
     };
+    let mine = all.into_iter().filter(|(teller, _)| !teller.is_on_loops.load(Ordering::Relaxed));
+    let open: Vec<_> = mine.filter_map(|(teller, questions)| Some((questions.take_question()?, teller))).collect();
     let mut ends = None;
     for (question, teller) in open {
         let _inside = enter(py);

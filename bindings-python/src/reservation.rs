@@ -81,7 +81,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // The GIL is held: only Python drops it.
+        // Only Python drops it, so this thread is attached.
         Python::attach(|py| {
             if self.decision.get(py).is_some()
                 && self.is_held(py).unwrap_or(false)

@@ -17,7 +17,7 @@ pub fn warn<Category: pyo3::type_object::PyTypeInfo>(py: Python<'_>, message: &s
     }
     let mut raised = [null_mut(); 3];
     let [kind, value, trace] = &mut raised;
-    // SAFETY: the GIL is held. An object may go while an exception is on its way, which has to go on afterwards.
+    // SAFETY: this thread is attached. An object may go while an exception is on its way, which has to go on afterwards.
     unsafe { ffi::PyErr_Fetch(kind, value, trace) };
     let inside = enter(py);
     static WARN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

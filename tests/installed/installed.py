@@ -23,11 +23,13 @@ from dist.run import run
 from dist.targets import (
     BY_NAME,
     CACHE,
-    PHP_BUILDS,
+    DEBIAN_PHPS,
+    PHPS,
     RELEASE,
     ROOT,
     VERSION,
     DistError,
+    Php,
     Target,
     deb_name,
     npm_name,
@@ -188,50 +190,57 @@ def _compile_types(folder: Path) -> None:
     run([str(modules / ".bin/tsc"), *flags, str(smoke / "typed.mts")], cwd=folder)
 
 
-def php_archive(folder: Path) -> int:
+def php_archive(php: Php) -> Callable[[Path], int]:
     """Unpacks the archive of PIE and loads the extension by one line of settings."""
-    php, target = PHP_BUILDS[0]
-    shutil.unpack_archive(RELEASE / pie_name(php, target), folder / "extension")
-    library = folder / "extension/ratelimit.so"
-    (folder / "settings").mkdir()
-    (folder / "settings/ratelimit.ini").write_text(f"extension={library}\n")
-    _copy_tests("php", folder)
-    alone = Place(folder, ["php8.2", "-n", "-d", f"extension={library}"])
-    for url in _urls():
-        alone.run(["tests/installed/smoke.php", url])
-    # PHPUnit needs the machine's other extensions too.
-    scanned = f"/etc/php/{php.version}/cli/conf.d:{folder / 'settings'}"
-    _phpunit(Place(folder, ["php8.2"], {"PHP_INI_SCAN_DIR": scanned}), folder)
-    return _executed(folder)
 
-
-def debian_packages(folder: Path) -> int:
-    """Installs both Debian packages with dpkg in a root of Debian 12."""
-    php, target = PHP_BUILDS[0]
-    root = places.debian_12()
-    inside = root / "srv/test"
-    shutil.rmtree(inside, ignore_errors=True)
-    inside.mkdir(parents=True)
-    place = places.chrooted(root, "/srv/test")
-    files = [deb_name("quotalock", target), deb_name(f"php{php.version}-ratelimit", target)]
-    for file in files:
-        shutil.copy(RELEASE / file, inside)
-    try:
-        place.run(["dpkg", "-i", *files])
-        _copy_tests("php", inside)
+    def check(folder: Path) -> int:
+        shutil.unpack_archive(RELEASE / pie_name(php, X64), folder / "extension")
+        library = folder / "extension/ratelimit.so"
+        (folder / "settings").mkdir()
+        (folder / "settings/ratelimit.ini").write_text(f"extension={library}\n")
+        _copy_tests("php", folder)
+        place = places.php(php, folder)
+        alone = Place(folder, [*place.words, "-n", "-d", f"extension={library}"])
         for url in _urls():
-            place.run(["php", "tests/installed/smoke.php", url])
-        _phpunit(Place(inside, [*place.words, "php"], place.environment), Path("/srv/test"))
-        _commands(place, "quotalock")
-        if not place.run(["php", "-m"]).count("ratelimit"):
-            raise DistError("php -m does not list ratelimit after dpkg -i")
-        executed = _executed(inside)
-        place.run(["dpkg", "-r", "quotalock", f"php{php.version}-ratelimit"])
-        if place.run(["php", "-m"]).count("ratelimit"):
-            raise DistError("php -m lists ratelimit after dpkg -r")
-        return executed
-    finally:
+            alone.run(["tests/installed/smoke.php", url])
+        # PHPUnit needs PHP's other extensions too.
+        place.environment["PHP_INI_SCAN_DIR"] += f":{folder / 'settings'}"
+        _phpunit(place, folder)
+        return _executed(folder)
+
+    return check
+
+
+def debian_packages(php: Php) -> Callable[[Path], int]:
+    """Installs both Debian packages with dpkg in a root of the Debian that has this PHP."""
+
+    def check(_: Path) -> int:
+        root = places.debian(php)
+        inside = root / "srv/test"
         shutil.rmtree(inside, ignore_errors=True)
+        inside.mkdir(parents=True)
+        place = places.chrooted(root, "/srv/test")
+        files = [deb_name("quotalock", X64), deb_name(f"php{php.version}-ratelimit", X64)]
+        for file in files:
+            shutil.copy(RELEASE / file, inside)
+        try:
+            place.run(["dpkg", "-i", *files])
+            _copy_tests("php", inside)
+            for url in _urls():
+                place.run(["php", "tests/installed/smoke.php", url])
+            _phpunit(Place(inside, [*place.words, "php"], place.environment), Path("/srv/test"))
+            _commands(place, "quotalock")
+            if not place.run(["php", "-m"]).count("ratelimit"):
+                raise DistError("php -m does not list ratelimit after dpkg -i")
+            executed = _executed(inside)
+            place.run(["dpkg", "-r", "quotalock", f"php{php.version}-ratelimit"])
+            if place.run(["php", "-m"]).count("ratelimit"):
+                raise DistError("php -m lists ratelimit after dpkg -r")
+            return executed
+        finally:
+            shutil.rmtree(inside, ignore_errors=True)
+
+    return check
 
 
 def _phpunit(place: Place, folder: Path) -> None:
@@ -299,8 +308,25 @@ ROWS = [
     Row("python", wheel_name(X64), "Python 3.11, venv", python(X64)),
     Row("sdist", sdist_name(), "Python 3.11, venv, built by pip", source_distribution),
     Row("node", npm_name(X64.npm_package), "Node 20, npm; CJS, ESM, TypeScript", node(X64)),
-    Row("php", pie_name(*PHP_BUILDS[0]), "PHP 8.2, one line of settings", php_archive),
-    Row("debian", deb_name("php8.2-ratelimit", X64), "Debian 12 by dpkg, PHP 8.2 and the program", debian_packages),
+    *(
+        Row(
+            f"php-{php.row}",
+            pie_name(php, X64),
+            f"PHP {php.version} {php.mode.upper()}, one line of settings",
+            php_archive(php),
+        )
+        for php in PHPS
+    ),
+    *(
+        Row(
+            f"debian-php-{php.version}",
+            deb_name(f"php{php.version}-ratelimit", X64),
+            f"{DEBIAN_PHPS[php.version][0]} by dpkg, PHP {php.version} and the program",
+            debian_packages(php),
+        )
+        for php in PHPS
+        if php.is_debian
+    ),
     Row("program", program_name(static_target(X64)), "Debian 12, unpacked", program(X64)),
     Row("node-musl", npm_name(MUSL.npm_package), "musl's Node 24, npm", node(MUSL)),
     Row("python-arm64", wheel_name(ARM), "Python 3.11 of ARM64, emulated", python(ARM, places.python_arm64)),
@@ -314,6 +340,7 @@ ROWS = [
     Row("program-arm64", program_name(ARM_MUSL), "emulated", program(ARM_MUSL)),
 ]
 NOT_RUN = (
+    "wheels for free-threaded Python 3.14: Debian packages none; `make matrix ONLY=python-3.13t` runs the same code",
     "wheels for musl: no package has a Python for musl that loads extensions; image `python:alpine`",
     "PIE itself: it asks the releases of a repository; `pie install` after the first release",
 )

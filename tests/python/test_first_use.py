@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
 import quotalock
+import spec
 from surface import Surface, fresh_memory
 
 
@@ -25,7 +25,7 @@ def test_policies_in_a_list_of_texts_are_told_how() -> None:
 
 
 def test_the_package_knows_its_version() -> None:
-    project = Path(quotalock.__file__).parents[2] / "pyproject.toml"
+    project = spec.ROOT / "bindings-python/pyproject.toml"
     assert f'version = "{quotalock.__version__}"' in project.read_text()
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import pytest
 import quotalock
+from conftest import LOOPS
 from proxy import Proxy
 from quotalock import aio
 from quotalock.aio import testing
@@ -315,8 +316,8 @@ def test_scopes_and_task_groups_of_anyio(store_url: str, prefix: str) -> None:
             # The acquisition that its scope cancelled got nothing.
             assert await other.acquire()
 
-    for use_uvloop in (False, True):
-        anyio.run(body, backend_options={"use_uvloop": use_uvloop})
+    for name in LOOPS:
+        anyio.run(body, backend_options={"use_uvloop": name == "uvloop"})
         prefix += "+"
 
 

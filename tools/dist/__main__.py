@@ -42,10 +42,10 @@ def main(asked: list[str]) -> None:
 def _publish(target: Target) -> None:
     # One static program for each CPU, in the packages of both C libraries.
     _timed(f"{target.machine}: program", lambda: program.publish(static_target(target), RELEASE))
-    _timed(f"{target.node}: wheel", lambda: wheel.publish(target, RELEASE))
+    _timed(f"{target.node}: wheels", lambda: wheel.publish(target, RELEASE))
     _timed(f"{target.node}: npm package", lambda: npm.publish(target, RELEASE))
     for version in (version for version, built in PHP_BUILDS if built == target):
-        _timed(f"{target.node}: PHP {version.version}", functools.partial(php.publish, version, target, RELEASE))
+        _timed(f"{target.node}: PHP {version.row}", functools.partial(php.publish, version, target, RELEASE))
 
 
 def _publish_common() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dist.run import is_current, packages, run, say, stamp
-from dist.targets import BY_NAME, CACHE, RELEASE, ROOT, DistError, npm_name, wheel_name
+from dist.targets import BY_NAME, CACHE, RELEASE, ROOT, STABLE_ABI, WHEELS, DistError, npm_name, wheel_name
 
 OF_PYTHON = ["auditwheel==6.8.2", "abi3audit==0.0.26", "twine==7.0.0"]
 OF_NODE = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"]
@@ -21,13 +21,16 @@ def commands() -> Iterator[tuple[str, Sequence[str]]]:
     """What is run, with its name."""
     python, node = packages("checks", OF_PYTHON), _npm_programs()
     for target in BY_NAME.values():
-        if not (RELEASE / wheel_name(target)).exists():
-            continue
-        wheel = str(RELEASE / wheel_name(target))
-        # Of musl it knows the name that Alpine gives libc.so and no other; maturin checks those wheels as it builds them.
-        if target.libc == "glibc":
-            yield f"auditwheel, {target.node}", [str(python / "auditwheel"), "show", wheel]
-        yield f"abi3audit, {target.node}", [str(python / "abi3audit"), "--strict", wheel]
+        for wheel in WHEELS:
+            file = RELEASE / wheel_name(target, wheel)
+            if not file.exists():
+                continue
+            # Of musl it knows the name that Alpine gives libc.so and no other; maturin checks those wheels as it builds
+            # them.
+            if target.libc == "glibc":
+                yield f"auditwheel, {target.node}, {wheel.tag}", [str(python / "auditwheel"), "show", str(file)]
+            if wheel == STABLE_ABI:
+                yield f"abi3audit, {target.node}", [str(python / "abi3audit"), "--strict", str(file)]
     distributions = [*RELEASE.glob("*.whl"), *RELEASE.glob("quotalock-*.tar.gz")]
     yield "twine check", [str(python / "twine"), "check", "--strict", *map(str, distributions)]
     root = str(RELEASE / npm_name("quotalock"))
@@ -44,10 +47,10 @@ def main() -> int:
             output = run(command)
             if name.startswith("auditwheel"):
                 _expect_tag(output, name.split(", ")[1])
-            print(f"  {name:32} passed")
+            print(f"  {name:40} passed")
         except DistError as error:
             failed += 1
-            print(f"  {name:32} FAILED\n{error}")
+            print(f"  {name:40} FAILED\n{error}")
     print(f"make check-dist: {'all passed' if not failed else f'{failed} FAILED'}")
     return min(failed, 1)
 

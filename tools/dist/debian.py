@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import versions
+
+from fetch import mirror
 
 from dist.run import is_current, run, say, stamp
 from dist.targets import ROOT, DistError
@@ -28,7 +29,7 @@ def unpack(
     downloads = folder.parent / f"{folder.name}-debs"
     shutil.rmtree(downloads, ignore_errors=True)
     options = ["--download-only", "--variant=minbase", f"--arch={cpu}", f"--include={','.join(packages)}"]
-    run(["debootstrap", *options, suite, str(downloads), versions.mirror()])
+    run(["debootstrap", *options, suite, str(downloads), mirror()])
     folder.mkdir(parents=True, exist_ok=True)
     # It has the links from /bin and /lib, which must be there before any file goes through them.
     fetched = (file for file in (downloads / "var/cache/apt/archives").glob("*.deb") if file.name.startswith(only))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
+import subprocess
 from pathlib import Path
+
+import versions
+from fetch import VersionError
 
 from dist import toolchain
 from dist.archives import Entry, write_deb, write_zip
@@ -45,7 +48,13 @@ set -e
 
 def publish(php: Php, target: Target, folder: Path) -> None:
     """Writes the archive for PIE and, for Debian's C library, the Debian package."""
-    library = _build(php, target)
+    try:
+        program, config = versions.php(php.row)
+    except VersionError as error:
+        raise DistError(str(error)) from error
+    environment = {"PHP": str(program), "PHP_CONFIG": str(config)}
+    built = toolchain.cargo(target, ["build", "-p", "quotalock-php"], environment=environment)
+    library = built / f"lib{EXTENSION}.so"
     documents = [
         Entry("ratelimit.stub.php", SOURCE / "ratelimit.stub.php"),
         Entry("README.md", SOURCE / "README.md"),
@@ -54,12 +63,13 @@ def publish(php: Php, target: Target, folder: Path) -> None:
     ]
     # PIE wants the library at the top.
     write_zip(folder / pie_name(php, target), [Entry(f"{EXTENSION}.so", library), *documents])
-    if target.libc != "glibc" or php.threads:
+    if target.libc != "glibc" or not php.is_debian:
         return
+    api = subprocess.run([config, "--phpapi"], capture_output=True, text=True, check=True).stdout.strip()
     priority = json.loads((ROOT / "composer.json").read_text())["php-ext"]["priority"]
     settings = f"etc/php/{php.version}/mods-available/ratelimit.ini"
     installed = [
-        Entry(f"usr/lib/php/{php.api}/{EXTENSION}.so", library),
+        Entry(f"usr/lib/php/{api}/{EXTENSION}.so", library),
         Entry(settings, f"; priority={priority}\nextension=ratelimit.so\n"),
         *(Entry(f"usr/share/doc/php{php.version}-ratelimit/{each.name}", each.content) for each in documents[:2]),
         Entry(f"usr/share/doc/php{php.version}-ratelimit/copyright", documents[2].content),
@@ -67,19 +77,10 @@ def publish(php: Php, target: Target, folder: Path) -> None:
     ]
     version = f"{VERSION}-{DEBIAN_REVISION}"
     control = {
-        "control": CONTROL.format(php=php.version, version=version, cpu=target.debian, api=php.api),
+        "control": CONTROL.format(php=php.version, version=version, cpu=target.debian, api=api),
         "conffiles": f"/{settings}\n",
         "postinst": POSTINST.format(php=php.version),
         "prerm": PRERM.format(php=php.version),
     }
     write_deb(folder / deb_name(f"php{php.version}-ratelimit", target), control, installed)
 
-
-def _build(php: Php, target: Target) -> Path:
-    """Builds the extension with the headers of this machine's PHP."""
-    programs = {"PHP": f"php{php.version}", "PHP_CONFIG": f"php-config{php.version}"}
-    found = {name: shutil.which(program) for name, program in programs.items()}
-    if None in found.values():
-        raise DistError(f"{programs} are missing: install php{php.version}-cli and php{php.version}-dev")
-    environment = {name: str(program) for name, program in found.items()}
-    return toolchain.cargo(target, ["build", "-p", "quotalock-php"], environment=environment) / f"lib{EXTENSION}.so"

@@ -15,6 +15,7 @@ from dist.targets import (
     RELEASE,
     ROOT,
     VERSION,
+    WHEELS,
     deb_name,
     npm_name,
     pie_name,
@@ -42,9 +43,12 @@ def expected() -> set[str]:
     found = {sdist_name(), npm_name("quotalock"), "SHA256SUMS"}
     for target in BY_NAME.values():
         static = static_target(target)
-        found |= {wheel_name(target), npm_name(target.npm_package), program_name(static), deb_name("quotalock", static)}
+        found |= {wheel_name(target, wheel) for wheel in WHEELS}
+        found |= {npm_name(target.npm_package), program_name(static), deb_name("quotalock", static)}
     for php, target in PHP_BUILDS:
-        found |= {pie_name(php, target), deb_name(f"php{php.version}-ratelimit", target)}
+        found |= {pie_name(php, target)}
+        if php.is_debian:
+            found |= {deb_name(f"php{php.version}-ratelimit", target)}
     return found
 
 

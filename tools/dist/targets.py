@@ -84,8 +84,6 @@ class Php:
     """A PHP that an extension is built for."""
 
     version: str
-    # The number that Debian's `phpapi-` packages and the folder of extensions have.
-    api: str
     threads: bool = False
 
     @property
@@ -93,15 +91,44 @@ class Php:
         """As PIE calls it."""
         return "zts" if self.threads else "nts"
 
+    @property
+    def row(self) -> str:
+        """As `make matrix` calls it."""
+        return f"{self.version}-zts" if self.threads else self.version
 
-# Debian 12 has headers of 8.2.
-PHP_BUILDS = ((Php("8.2", "20220829"), BY_NAME["linux-x64-gnu"]),)
+    @property
+    def is_debian(self) -> bool:
+        """Whether it is that of a release of Debian, which then gets a package."""
+        return self.version in DEBIAN_PHPS and not self.threads
+
+
+# Debian has headers of these, and of the one with threads the source.
+PHPS = (Php("8.2"), Php("8.2", threads=True), Php("8.4"), Php("8.5"), Php("8.6"))
+# The releases of Debian in which our packages are installed, by their PHP.
+DEBIAN_PHPS = {"8.2": ("Debian 12", "bookworm"), "8.4": ("Debian 13", "trixie")}
+PHP_BUILDS = tuple((php, BY_NAME["linux-x64-gnu"]) for php in PHPS)
 EXTENSION = "ratelimit"
 
 
-def wheel_name(target: Target) -> str:
-    """The wheel of a target, for every Python from 3.10."""
-    return f"quotalock-{VERSION}-cp310-abi3-{target.wheel}.whl"
+@dataclass(frozen=True)
+class Wheel:
+    """The Pythons that a wheel is for."""
+
+    tag: str
+    # As PyO3 calls the oldest of them.
+    python: str
+    # The interpreter that maturin is to build for; none for all with the stable ABI.
+    interpreter: str | None = None
+
+
+STABLE_ABI = Wheel("cp310-abi3", "3.10")
+FREE_THREADED = Wheel("cp314-cp314t", "3.14t", "python3.14t")
+WHEELS = (STABLE_ABI, FREE_THREADED)
+
+
+def wheel_name(target: Target, wheel: Wheel = STABLE_ABI) -> str:
+    """A wheel of a target: for every Python from 3.10 with a GIL, or for free-threaded Python 3.14."""
+    return f"quotalock-{VERSION}-{wheel.tag}-{target.wheel}.whl"
 
 
 def sdist_name() -> str:
