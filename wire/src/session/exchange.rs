@@ -16,18 +16,19 @@ use std::time::{Duration, Instant};
 
 use self::detour::{Detour, DetourReason, StandsFor};
 use crate::base::clock::{ServerClock, sleep_for};
+use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
-use crate::call::around::{Around, OnError};
 use crate::call::breaker::{NotSent, Pass, RefusalBreaker};
-use crate::call::command::{Command, ReplyOrigin, odd_reply, unsigned};
+use crate::call::command::{Around, Command, OnError, ReplyOrigin, odd_reply, unsigned};
+use crate::call::refusal;
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
-use crate::session::{Session, Way};
+use crate::session::{Route, Session, Way};
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -95,6 +96,22 @@ pub struct Exchange {
     parting: bool,
     /// When it was heard last of the server, or of its absence.
     heard: Option<Instant>,
+}
+
+/// The slot of all keys of the next call; of one server any. What need not be decided together is narrowed down to one.
+///
+/// # Errors
+/// `cross_slot` if they lie in several: then nothing is sent.
+fn slot_of_all(command: &mut dyn Command, route: &Route, endpoint: &Endpoint) -> Result<u16> {
+    if route.cluster().is_none() {
+        return Ok(0);
+    }
+    let slot = slot_of(command.key(0).unwrap_or_default());
+    let is_crossed = (1..).map_while(|at| command.key(at)).any(|key| slot_of(key) != slot);
+    if is_crossed && !command.around_mut().is_some_and(|around| around.narrow(slot_of)) {
+        return Err(refusal::cross_slot(command, &endpoint.to_string()));
+    }
+    Ok(slot)
 }
 
 impl Exchange {
@@ -205,7 +222,7 @@ impl Exchange {
         }
         (self.asking, self.elsewhere) = (false, false);
         self.detour.iter_mut().for_each(|detour| detour.begin());
-        self.slot = match redirected::slot_of_all(&mut *self.command, &engine.route, &self.session.endpoint) {
+        self.slot = match slot_of_all(&mut *self.command, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
         };
