@@ -32,7 +32,7 @@ pub fn rule_amount(what: &str, given: f64) -> Result<u64> {
     if given.is_finite() && given > EXACT {
         return Err(above_any_rule(what, given));
     }
-    unsigned(what, whole(what, given)?)
+    unsigned_float(what, given)
 }
 
 /// A whole number given as a float, which is all that JavaScript has.
@@ -48,6 +48,22 @@ pub fn whole(what: &str, given: f64) -> Result<i64> {
         return Err(Error::invalid(format!("{what} {given:?} is not a whole number: round it")));
     }
     Ok(given as i64)
+}
+
+/// As [`unsigned`], of a number given as a float.
+///
+/// # Errors
+/// Those of [`whole`] and [`unsigned`].
+pub fn unsigned_float(what: &str, given: f64) -> Result<u64> {
+    unsigned(what, whole(what, given)?)
+}
+
+/// As [`micros_from_ms`], of a number given as a float.
+///
+/// # Errors
+/// Those of [`whole`] and [`micros_from_ms`].
+pub fn micros_from_float_ms(what: &str, given: f64) -> Result<u64> {
+    micros_from_ms(what, whole(what, given)?)
 }
 
 /// Microseconds from milliseconds (PHP, Node).
