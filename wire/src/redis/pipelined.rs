@@ -309,8 +309,8 @@ impl<T> Pipelined<T> {
                 self.pass_idle();
                 continue;
             };
-            let asked = self.asked.take().filter(|_| exchange.is_asking());
-            let step = exchange.on_reply(of_both(asked, reply), &mut self.clock);
+            let reply = if exchange.is_asking() { of_both(self.asked.take(), reply) } else { reply };
+            let step = exchange.on_reply(reply, &mut self.clock);
             self.leaving |= exchange.wants_another_server();
             ends.put(step, (exchange, tag));
             self.pass_idle();

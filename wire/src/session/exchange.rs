@@ -3,7 +3,6 @@
 //! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
-mod acks;
 mod detour;
 pub(crate) mod encoding;
 mod failover;
@@ -301,7 +300,9 @@ impl Exchange {
                 return self.done(Err(odd_reply(text)));
             }
         };
-        self.took_over();
+        if self.detour.is_some() {
+            self.took_over();
+        }
         self.node.iter().for_each(|node| node.says_cut_off(false));
         if self.session.test_time.get().is_none()
             && let Some(Reply::Int(micros)) = fields.get(1)
@@ -455,6 +456,38 @@ impl Exchange {
         match self.command.around_mut() {
             Some(around) => around.gather(answer),
             None => Ok(Some(answer)),
+        }
+    }
+
+    /// The same, but a grant counts only once so many replicas have it. Needs a connection of its own, since the question to
+    /// the replicas holds up all behind it: the blocking driver's.
+    pub fn acked_by(mut self, replicas: u32, patience: Duration, is_grant: fn(&Answer) -> bool) -> Exchange {
+        self.replicas = (replicas > 0).then_some(Acks { replicas, patience, is_grant });
+        self
+    }
+
+    /// Whether it must have a connection of its own.
+    pub fn is_solitary(&self) -> bool {
+        self.replicas.is_some()
+    }
+
+    /// How many replicas are to be asked about before this step is taken.
+    pub(crate) fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
+        let Acks { replicas, patience, is_grant } = self.replicas?;
+        matches!(step, Step::Done(Ok(answer)) if is_grant(answer)).then_some((replicas, patience))
+    }
+
+    /// What is to be done after so many replicas have said that they have it.
+    pub(crate) fn on_acks(&self, acks: u64, step: Step) -> Step {
+        match self.replicas {
+            Some(Acks { replicas: wanted, patience, .. }) if acks < u64::from(wanted) => {
+                let (ms, server) = (patience.as_millis(), self.server());
+                let message = format!(
+                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
+                );
+                Step::Done(Err(Error::new(Code::NotAcquired, message)))
+            }
+            _ => step,
         }
     }
 
