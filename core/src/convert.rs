@@ -108,3 +108,17 @@ pub fn seconds(micros: u64) -> f64 {
 pub fn duration(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_is_taken_if_it_is_a_whole_number_in_bounds() {
+        let (unsigned, micros) =
+            (|given| unsigned_float("cost", given).ok(), |given| micros_from_float_ms("ttl", given).ok());
+        assert_eq!([0.0, 7.0, -1.0, 0.5, f64::NAN].map(unsigned), [Some(0), Some(7), None, None, None]);
+        assert_eq!([0.0, 7.0, -1.0, 0.5, 1e16].map(micros), [Some(0), Some(7_000), None, None, None]);
+        assert_eq!([7.0, 1e16].map(|given| rule_amount("limit", given).ok()), [Some(7), None]);
+    }
+}
