@@ -79,7 +79,11 @@ class Answer:
 
 def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[tuple[str, Peer]], pictures: str) -> str:
     """The whole page."""
-    parts = ["# Benchmarks: Quotalock and other libraries\n", "*`make compare` makes this page. Do not edit it.*\n"]
+    parts = [
+        "# Benchmarks: Quotalock and other libraries\n",
+        "*`make compare` makes this page. Do not edit it.*\n",
+        "This page compares the speed, CPU time and memory of Quotalock with those of the libraries that it replaces.\n",
+    ]
     parts += ["\n".join(f"* {line}" for line in heading), RULES.strip() + "\n"]
     for answer in answers:
         parts.append(f"## {answer.title}\n\n{answer.words}\n")

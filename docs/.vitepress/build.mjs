@@ -14,12 +14,14 @@ const INTERNAL = /^(adr|files|internals|packages|readme)\b/
 
 /** The first sentence below a page's heading. @param {string} text */
 function firstSentence(text) {
-  const paragraph = text.split(/\n{2,}/).find((part) => /^[A-Z*`[]/.test(part) && !/^\w+:$/.test(part)) ?? ''
+  const paragraphs = text.replace(/^#.*\n+/gm, '').split(/\n{2,}/)
+  const paragraph = paragraphs.find((part) => /^[A-Z`[]/.test(part) && !/^(\w+:$|\[All verbs\])/.test(part)) ?? ''
   const plain = paragraph
     .replace(/\s+/g, ' ')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/^\* |\*\*/g, '')
-  return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? ''
+    .replace(/\*\*/g, '')
+  // A period within parentheses, and the colon of "(default: ...)", end no sentence.
+  return /^(?:\([^)]*\)|[^(])*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? ''
 }
 
 /** What models read: the pages by section, and all of them in one file. */
