@@ -82,7 +82,7 @@ def page(answers: Sequence[Answer], heading: Sequence[str], settings: Sequence[t
     parts = [
         "# Benchmarks: Quotalock and other libraries\n",
         "*`make compare` makes this page. Do not edit it.*\n",
-        "This page compares the speed, CPU time and memory of Quotalock with those of the libraries that it replaces.\n",
+        "This page compares speed, CPU time and memory of Quotalock with those of the libraries that it replaces.\n",
     ]
     parts += ["\n".join(f"* {line}" for line in heading), RULES.strip() + "\n"]
     for answer in answers:
