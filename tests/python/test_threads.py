@@ -191,7 +191,6 @@ def test_a_client_is_closed_while_threads_call(make: Callable[[], quotalock.Clie
             limiter.consume("ada")
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_process_is_forked_while_threads_call(client: quotalock.Client) -> None:
     limiter, over = client.limiter("logins", "1000000/hour"), threading.Event()
 
