@@ -147,7 +147,7 @@ lint-python:
 	python3 tests/spec/check.py
 	.venv/bin/ruff check --quiet .
 	.venv/bin/ruff format --quiet --check .
-	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/installed tests/interop tests/faults examples docs
+	.venv/bin/mypy --no-error-summary bindings-python/python tools tests/harness tests/incident tests/installed tests/interop tests/faults tests/threads examples docs
 	.venv/bin/mypy --no-error-summary tests/python
 	.venv/bin/mypy --no-error-summary bench
 	.venv/bin/mypy --no-error-summary tests/attack

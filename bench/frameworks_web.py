@@ -1,7 +1,7 @@
 """Measures packages for frameworks beside those that they replace, over HTTP: `frameworks_web.py python` or `node`.
 
 Applications run all the time: theirs, ours, a bare one that limits nobody, and for Node one that gets a key that is not
-there (`trip`). They are asked in turns by wrk: rounds in which every request is admitted (10,000 keys), rounds in which
+there (`trip`). They are asked in turns by wrk: rounds in which every request is allowed (10,000 keys), rounds in which
 few keys are asked for often (100 keys; beside ours then runs ours with prefetch, in a row of its own), and rounds in
 which every request is denied (one key). The figures are medians of the rounds. `most` is how often faster than theirs a
 limiter would be that costs nothing, as fast as the bare application, and `trip` one that asks Redis for nothing.
@@ -55,9 +55,9 @@ function done(summary, latency)
         summary.requests / summary.duration * 1e6, latency:percentile(99) / 1000, summary.requests, failed, broken))
 end
 """
-KEYS = {"admitted": '"a" .. n % 10000 .. "-ROUND"', "busy": '"b" .. n % 100 .. "-ROUND"', "denied": '"d"'}
+KEYS = {"allowed": '"a" .. n % 10000 .. "-ROUND"', "busy": '"b" .. n % 100 .. "-ROUND"', "denied": '"d"'}
 # What is limited: so many requests of a key a minute.
-LIMITS = {"admitted": "1000000", "busy": "1000000", "denied": "100"}
+LIMITS = {"allowed": "1000000", "busy": "1000000", "denied": "100"}
 
 
 class WrongAnswers(Exception):

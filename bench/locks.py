@@ -201,7 +201,7 @@ def main() -> int:
             pairs_table(paired),
             contention_table(contended, plan),
             *(
-                f"{plan.waiters} waiters in one process, {language}: {calls:.2f} scripts per acquisition (bound 1.5)"
+                f"* {plan.waiters} waiters in one process, {language}: {calls:.2f} scripts per acquisition (bound 1.5)"
                 for language, calls in lined.items()
             ),
             "",
@@ -243,7 +243,7 @@ def contention_table(contended: dict[str, Contention], plan: Plan) -> str:
         for client, each in contended.items()
     ]
     heading = f"{3 * plan.each} processes, holds of 2 ms"
-    columns = ("acquired", "scripts each", "p50 ms", "p99 ms", "p99 to polling's", "acquired per process")
+    columns = ("acquired", "scripts each", "p50 ms", "p99 ms", "p99 ratio", "acquired per process")
     return table((heading, *columns), rows)
 
 

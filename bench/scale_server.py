@@ -90,8 +90,8 @@ def memory(plan: Plan) -> str:
             "fixed window": "a fixed window",
             "token bucket": "a token bucket",
             "sliding window": "a sliding window",
-            "sliding log, admitted": "a sliding log with one admission",
-            "once: a new id": "an id of `once`, with 6 bytes",
+            "sliding log, allowed": "a sliding log with one admission",
+            "once: a new id": "an id that `once` has claimed, with 6 bytes",
             "cache: a hit": "a cached value of 100 bytes",
         }
         for verb, what in kept.items():

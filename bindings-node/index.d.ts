@@ -17,7 +17,7 @@
  * client, a limiter, a reservation, a stock, a once or a cache, `assertHeld`, `raiseFloor`, `redisKey`) throw.
  */
 
-/** The policy of a limiter: text such as `10/minute;100/hour`, a rule, or several that must all admit a call. */
+/** The policy of a limiter: text such as `10/minute;100/hour`, a rule, or several that must all allow a call. */
 export type Policy = string | Rule | readonly Rule[]
 
 /** A key: text, taken as UTF-8, or bytes, taken as they are; 1 to 1,024 bytes. */
@@ -114,7 +114,7 @@ export type Source = 'redis' | 'memory' | 'lease' | 'local' | 'open' | 'closed' 
 export type Unsettled = 'spent' | 'returned'
 
 /**
- * The state of a handle: `released` (or never acquired), `held` (for certain until the deadline), `uncertain` (held
+ * The state of a handle: `released` (or never acquired), `held` (certainly, until the deadline), `uncertain` (held
  * until the deadline, but the last renewal failed) or `lost` (no longer held, although it was not released).
  */
 export type LockState = 'released' | 'held' | 'uncertain' | 'lost'
@@ -158,15 +158,15 @@ export interface ClientOptions {
   readonly password?: (() => string | PromiseLike<string>) | undefined
   /**
    * The longest time for which this process remembers a denial (0 ms to 1 minute; default: 1,000 ms). After Redis has
-   * denied a call, the process denies the same call without asking Redis, until the call could be admitted. With 0,
+   * denied a call, the process denies the same call without asking Redis, until the call could be allowed. With 0,
    * every call asks Redis.
    */
   readonly denyCacheMaxMs?: number | undefined
   /**
-   * A function that is called after each decision of this client's limiters that charges or denies, right before the
-   * call ends. It gets the decision and the key as it was given. It is not called for calls that only read the state,
-   * fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of the
-   * process (`QUOTALOCK_HOOK`). The function is not awaited.
+   * A function that is called after each decision that charges or denies, by any limiter of this client, right before
+   * the call ends. It gets the decision and the key as it was given. It is not called for calls that only read the
+   * state, fail or are aborted. An error in the function does not affect the call. An error in it becomes a warning of
+   * the process (`QUOTALOCK_HOOK`). The function is not awaited.
    */
   readonly onDecision?: ((decision: Decision, key: Key) => void) | undefined
   /**
@@ -218,7 +218,8 @@ export interface CallOptions {
 export interface ConsumeOptions extends CallOptions {
   /**
    * An id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is remembered, a call with
-   * the same id and key returns the first answer and is not charged again. A denied call is decided again.
+   * the same id and key returns the first answer and is not charged again. A denial is not remembered: the next call
+   * with its id is decided again.
    */
   readonly requestId?: RequestId | undefined
 }
@@ -240,8 +241,8 @@ export interface ConsumeAllOptions {
 /** Options of {@link Limiter.refund}. */
 export interface RefundOptions {
   /**
-   * An id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a call with the same id and
-   * key gives nothing back again.
+   * An id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a second call with the same
+   * id and key gives nothing back.
    */
   readonly requestId?: RequestId | undefined
 }
@@ -350,9 +351,9 @@ export interface StockOptions {
    */
   readonly ledgerCap?: number | undefined
   /**
-   * How long the sale and its ledger are kept, but in any case half of this time (1 minute to 36,500 days; default:
-   * 2,592,000,000 ms, 30 days). The time begins at the latest of three moments: the end of the sale, the end of its
-   * last hold, and the last call that wrote. The value is fixed when the sale is opened.
+   * About how long the sale and its ledger are kept; they are never removed before half of this time (1 minute to
+   * 36,500 days; default: 2,592,000,000 ms, 30 days). The time begins at the latest of three moments: the end of the
+   * sale, the end of its last hold, and the last call that wrote. The value is fixed when the sale is opened.
    */
   readonly retentionMs?: number | undefined
 }
@@ -378,8 +379,8 @@ export interface RestockOptions {
   /** A prize for each new unit, if the sale has prizes. */
   readonly prizes?: readonly (string | Uint8Array)[] | undefined
   /**
-   * An id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, for at least a day, a call
-   * with the same id adds nothing again and returns the first answer.
+   * An id that makes the call safe to repeat: 1 to 256 bytes. The id is remembered for at least a day. In this time, a
+   * second call with the same id adds nothing and returns the first answer.
    */
   readonly requestId?: RequestId | undefined
 }
@@ -389,8 +390,8 @@ export interface TakeAllOptions {
   /** How long the units are held (1 ms to 30 days; default: 600,000 ms, 10 minutes). */
   readonly holdMs?: number | undefined
   /**
-   * An id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock; for several
-   * stocks, to the first stock in the order of their Redis keys.
+   * An id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock. With
+   * {@link Client.takeAll}, use a new id for each basket.
    */
   readonly requestId?: RequestId | undefined
 }
@@ -447,12 +448,12 @@ export interface CacheOptions {
   readonly staleMs?: number | undefined
   /**
    * How long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The lease is not renewed: if a load takes
-   * longer, another caller loads too, and the value of the load that began last wins.
+   * longer, another caller loads too, and the value of the load that began last is kept.
    */
   readonly leaseMs?: number | undefined
   /**
-   * How long the result that there is no value is fresh (0 ms to 3,650 days; default: the value of `freshMs`). With 0,
-   * this result is not stored.
+   * How long null, the result of a loader that found no value, is fresh (0 ms to 3,650 days; default: the value of
+   * `freshMs`). With 0, null is not stored.
    */
   readonly negativeMs?: number | undefined
   /**
@@ -467,8 +468,8 @@ export interface CacheOptions {
   readonly beta?: number | undefined
   /**
    * The behaviour of a `get` while Redis cannot answer: with `raise` it fails, with `load` it runs the loader as if
-   * there were no cache (default: `raise`). If Redis goes down during a load, `get` fails with `raise`, although the
-   * value was loaded, and returns the value with `load`.
+   * there were no cache (default: `raise`). If Redis goes down during a load, `get` cannot store the loaded value: with
+   * `raise` it fails even then, with `load` it returns the value.
    */
   readonly whenAway?: WhenAway | undefined
 }
@@ -482,8 +483,8 @@ export interface GetOptions {
   readonly waitMs?: number | undefined
   /**
    * When the signal fires during a wait, the promise is rejected with the signal's reason. The signal does not stop a
-   * loader or a function, so pass it to that too. If the loader or function then fails, other callers do not get its
-   * error, and the next caller runs it at once.
+   * running loader or function; to stop it, pass the signal to its own requests too. If the loader or function fails
+   * after the signal fired, other callers do not get its error, and the next caller runs it at once.
    */
   readonly signal?: AbortSignal | undefined
 }
@@ -576,8 +577,8 @@ export class Client implements Disposable, AsyncDisposable {
    */
   lockAll(names: readonly Key[], options?: LockOptions): Promise<Lock>
   /**
-   * Acquires `weight` of a semaphore's `permits`. At most 1,024 handles hold permits at once. All users of a semaphore
-   * must give the same `permits`.
+   * Acquires `weight` permits of a semaphore that has `permits`. At most 1,024 handles hold permits at once. All users
+   * of a semaphore must give the same `permits`.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid name, number or option.
    *
@@ -644,7 +645,7 @@ export class Client implements Disposable, AsyncDisposable {
   confirmAll(reservations: readonly Held[]): Promise<boolean>
   /**
    * Returns the units of several reservations to their stocks in one atomic call, except those that have ended or were
-   * confirmed. Returns true if there were no such exceptions.
+   * confirmed. Returns true if the units of all the reservations were returned.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid reservation; with {@link CrossSlotError} for stocks
    * without a common scope in a cluster.
@@ -710,13 +711,13 @@ export class Limiter {
   /** The largest number of permits that the limiter takes from Redis at once; null if each call asks Redis. */
   readonly prefetch: number | null
   /**
-   * Charges `cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the state.
+   * Charges `cost` to every rule if all rules allow it, otherwise to none. A call with the cost 0 only reads the state.
    * A cost above a limit is always denied.
    */
   consume(key: Key, options?: ConsumeOptions): Promise<Decision>
   /**
-   * Charges as much as the rules admit now, up to `most`. {@link Decision.cost} is the amount that was charged. If
-   * nothing is admitted, the call is denied, and the decision is that for a cost of 1.
+   * Charges as much as the rules allow now, up to `most`. {@link Decision.cost} is the amount that was charged. If the
+   * rules allow nothing, the call is denied, with the decision that {@link consume} would return for a cost of 1.
    *
    * @param most the largest amount to charge (1 to 2^52).
    */
@@ -736,7 +737,10 @@ export class Limiter {
    * @throws {InvalidArgumentError} for an invalid key, or an id that is not 32 hexadecimal digits.
    */
   reservation(key: Key, id: string): Reservation
-  /** Returns the decision that {@link consume} would return, and never writes. */
+  /**
+   * Decides like {@link consume}, but charges and writes nothing. {@link Decision.remaining} is the amount that could
+   * be consumed now.
+   */
   peek(key: Key, options?: CallOptions): Promise<Decision>
   /**
    * Works like {@link consume}, but throws an error if the call is denied.
@@ -746,20 +750,19 @@ export class Limiter {
   require(key: Key, options?: CallOptions): Promise<Decision>
   /**
    * Works like {@link consume}, but after a denial it sleeps for {@link Decision.retryAfterMs} and tries again. If the
-   * call cannot be admitted within `timeoutMs`, it returns the denial at once.
+   * call cannot be allowed within `timeoutMs`, it returns the denial at once.
    */
   wait(key: Key, options: WaitOptions): Promise<Decision>
   /**
-   * Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision that a
-   * {@link peek} right after it would return.
+   * Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the new state of
+   * the key, as a {@link peek} does.
    *
    * @param amount the amount to give back (1 to 2^52).
    */
   refund(key: Key, amount: number, options?: RefundOptions): Promise<Decision>
   /**
-   * Denies all calls of `key` for `durationMs`, and replaces an earlier block. Returns the decision that a {@link peek}
-   * right after it would return. If Redis cannot store the block, the call fails, whatever
-   * {@link ClientOptions.onError} is.
+   * Denies all calls of `key` for `durationMs`, and replaces an earlier block. Returns the new state of the key, as a
+   * {@link peek} does. If Redis cannot store the block, the call fails, whatever {@link ClientOptions.onError} is.
    *
    * Rejects with {@link UnavailableError} if Redis cannot store it.
    *
@@ -793,11 +796,11 @@ export class Decision {
   readonly wouldDeny: boolean
   /** The limit of the binding rule. */
   readonly limit: number
-  /** The amount that could be consumed now; 0 while the key is blocked. */
+  /** The amount that can be consumed after this call; 0 while the key is blocked. */
   readonly remaining: number
   /**
-   * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call was
-   * admitted, null if it can never be admitted.
+   * The number of milliseconds until the same call would be allowed, if there are no other calls. 0 if the policy
+   * allowed the call, null if it can never be allowed.
    */
   readonly retryAfterMs: number | null
   /**
@@ -818,8 +821,8 @@ export class Decision {
   readonly rules: readonly RuleDecision[]
   /**
    * Returns the header fields for the response, in their order. If the call was denied, they include `Retry-After`, in
-   * whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the longest period of
-   * the rules that can never admit it.
+   * whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never helps, `Retry-After` is
+   * the period of the rule with that limit (the longest, if there are several).
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
@@ -844,8 +847,8 @@ export class CombinedDecision {
    */
   readonly binding: number
   /**
-   * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call was
-   * admitted, null if it can never be admitted.
+   * The number of milliseconds until the same call would be allowed, if there are no other calls. 0 if the policy
+   * allowed the call, null if it can never be allowed.
    */
   readonly retryAfterMs: number | null
   /**
@@ -857,8 +860,8 @@ export class CombinedDecision {
   readonly decisions: readonly Decision[]
   /**
    * Returns the header fields for the response, in their order. If the call was denied, they include `Retry-After`, in
-   * whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the longest period of
-   * the rules that can never admit it.
+   * whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never helps, `Retry-After` is
+   * the period of the rule with that limit (the longest, if there are several).
    */
   headers(options?: HeaderOptions): Record<string, string>
   /**
@@ -879,15 +882,15 @@ export class Reservation {
   readonly id: string
   /** The answer of {@link Limiter.reserve}; null if {@link Limiter.reservation} made this handle. */
   readonly decision: Decision | null
-  /** Whether the estimate was admitted, from `decision`; null if `decision` is null. */
+  /** Whether the estimate was allowed, from `decision`; null if `decision` is null. */
   readonly allowed: boolean | null
   /**
    * Replaces the estimate by the `actual` amount. If the estimate was too high, the difference is given back to the
    * rules that still count it. If it was too low, the difference is charged, even above the limit. Returns false and
    * changes nothing if the reservation had ended, or was settled with another amount.
    *
-   * You can repeat the call after an error, for ten seconds or until the reservation's `ttlMs` ends if that is sooner:
-   * with the same amount, it returns true and changes nothing.
+   * After an error you can repeat the call with the same amount: if the first call took effect, the second one returns
+   * true and changes nothing. This is remembered for ten seconds, but not after the end of the reservation's `ttlMs`.
    *
    * Rejects with {@link UnavailableError} if Redis cannot answer, whatever {@link ClientOptions.onError} is.
    *
@@ -940,10 +943,10 @@ export class Lock implements AsyncDisposable {
    * but the last renewal failed) or `lost`.
    */
   readonly state: LockState
-  /** Whether the lock is held for certain now. */
+  /** Whether the lock is certainly held now. */
   readonly held: boolean
   /**
-   * The number of milliseconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not held.
+   * The number of milliseconds for which the lock is certainly held, if it is not renewed. 0 if the lock is not held.
    * The number is rounded down.
    */
   readonly remainingMs: number
@@ -986,14 +989,14 @@ export class Lock implements AsyncDisposable {
    * returned before this call. Anyone who has the text can take over the lock, so treat the text as a secret. It
    * contains no password.
    *
-   * @throws {LostError} if the lock is not held for certain now.
+   * @throws {LostError} if it is not certain that the lock is held.
    * @throws {InvalidArgumentError} for a quorum lock.
    */
   handover(): string
   /**
-   * Fails if the lock is not held for certain now. This call does not ask Redis.
+   * Fails unless the lock is certainly held now. This call does not ask Redis.
    *
-   * @throws {LostError} if the lock is not held for certain now.
+   * @throws {LostError} if it is not certain that the lock is held.
    */
   assertHeld(): void
   /**
@@ -1015,7 +1018,7 @@ export class Lock implements AsyncDisposable {
    */
   forceRelease(): Promise<number>
   /**
-   * Acquires the lock, calls `fn` with this handle, and returns its result. The lock is released however `fn` ends. If
+   * Acquires the lock, calls `fn` with this handle, and returns its result. The lock is released even if `fn` fails. If
    * the handle already holds the lock, the lock is not acquired again. A handle runs one function at a time. If `fn`
    * fails, the call fails with the same error.
    *
@@ -1062,7 +1065,7 @@ export class Stock {
    * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before. Later
    * takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and extended. The
    * sale is kept for its {@link StockOptions.retentionMs}, which begins when its last hold ends, or now if there are no
-   * holds. Until then its name cannot be used again.
+   * holds. As long as it is kept, its name cannot be used again.
    *
    * Rejects with {@link InvalidArgumentError} if the sale was never opened.
    */
@@ -1081,8 +1084,8 @@ export class Stock {
    * that are not confirmed in time return to the stock.
    *
    * A call with the same request id and buyer returns the first reservation again, even if that reservation has ended.
-   * The id is remembered as long as the hold, or for the client's `requestMemoryMs` if that is longer. A refused call
-   * is decided again.
+   * The id is remembered as long as the hold, or for the client's `requestMemoryMs` if that is longer. A refusal is not
+   * remembered: the next call with its id is decided again.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid buyer or number.
    *
@@ -1126,8 +1129,8 @@ export class Stock {
    */
   reservations(options?: PageOptions): Promise<StockPage>
   /**
-   * Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as your own
-   * changes, you read every entry at least once, as long as the ledger keeps it.
+   * Returns entries of the ledger, in order. To miss no entry, store the id of the last entry that you read in the same
+   * transaction as your own changes, and read the entries before the ledger removes them.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid id or count.
    */
@@ -1220,13 +1223,15 @@ export class LedgerEntry {
   private constructor()
   /** The id of the entry. Give the last one as {@link LedgerOptions.after} to read the next entries. */
   readonly id: string
-  /** The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer kept. */
+  /**
+   * The number of the entry in the sale, from 1 without a gap. A missing number means that its entry is no longer kept.
+   */
   readonly number: number
   /** The change: `opened`, `restocked`, `held`, `confirmed`, `cancelled`, `expired`, `extended` or `closed`. */
   readonly kind: LedgerKind
   /**
-   * The id of the reservation; null for an opening, a restock and a closing, and for units that expired after the key
-   * of their holds was deleted.
+   * The id of the reservation; null for an opening, a restock and a closing, and for units that came back after another
+   * program deleted the Redis key with the holds.
    */
   readonly reservation: string | null
   /** The buyer; null without a reservation. */
@@ -1259,7 +1264,7 @@ export class Once {
   /**
    * Claims an id. {@link Claimed.first} shows whether this caller is the first, and {@link Claimed.value} is the value
    * of the first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a
-   * {@link run} of the id is in progress, no claim is the first.
+   * {@link run} of the id is in progress, {@link Claimed.first} is false for every caller.
    *
    * Rejects with {@link InvalidArgumentError} for an invalid id or value.
    *
@@ -1345,7 +1350,7 @@ export class Cache {
    * one by one. In a cluster, the keys may be in any slots, and each slot takes a round trip.
    *
    * Rejects with {@link TimeoutError} if a value did not come in time; with {@link LoadFailedError} if the last load of
-   * a key failed a short time ago; the values that this call loaded are stored before.
+   * a key failed a short time ago; the values that this call has loaded are stored nevertheless.
    *
    * @param keys at most 1,000 keys, without duplicates.
    */
@@ -1396,7 +1401,10 @@ export class Inspection {
   readonly waiters: number
   /** The holders, in the order of their grants. */
   readonly holders: readonly Holder[]
-  /** Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock. */
+  /**
+   * Whether the key holds a value that is not a lock of Quotalock. Such a value counts as no lock, and the next grant
+   * replaces it.
+   */
   readonly healed: boolean
 }
 
@@ -1422,25 +1430,25 @@ export class Holder {
 /** The answer of one rule of a policy. */
 export class RuleDecision {
   private constructor()
-  /** Whether this rule alone admits the call. */
+  /** Whether this rule alone allows the call. */
   readonly allowed: boolean
-  /** The largest amount that this rule admits at once: its capacity. */
+  /** The largest amount that this rule allows at once: its capacity. */
   readonly limit: number
-  /** The amount that this rule would admit now. */
+  /** The amount that this rule would allow now. */
   readonly remaining: number
   /**
-   * The number of milliseconds until this rule would admit the same call: 0 if it admits the call now, null if never.
+   * The number of milliseconds until this rule would allow the same call: 0 if it allows the call now, null if never.
    */
   readonly retryAfterMs: number | null
   /** The number of milliseconds until this rule has its whole limit again. */
   readonly resetAfterMs: number
   /** How this rule counts. */
   readonly algorithm: Algorithm
-  /** How much this rule admits per period. */
+  /** How much this rule allows per period. */
   readonly quota: number
   /** The period in milliseconds. */
   readonly periodMs: number
-  /** The largest amount that this rule admits at once: the quota, except for a token bucket with another capacity. */
+  /** The largest amount that this rule allows at once: the quota, except for a token bucket with another capacity. */
   readonly capacity: number
 }
 
@@ -1476,8 +1484,8 @@ export interface Rule {
 export function limit(name: string, key: Key, policy: Policy, options?: CallOptions): Promise<Decision>
 
 /**
- * Acquires a quorum lock: a mutex over several independent servers. The lock is held if most of the servers granted it
- * within its ttl, so it survives the loss of the other servers.
+ * Acquires a quorum lock: a mutex over several independent servers. The lock is held if more than half of the servers
+ * granted it within its ttl, so it survives the loss of fewer than half of them.
  *
  * Each server has a twentieth of the ttl to answer. Callers that wait ask again every 10 to 50 ms. A server that
  * started less than a ttl ago and has no append-only file has no vote.
@@ -1494,9 +1502,9 @@ export function quorumLock(clients: readonly Client[], name: Key, options?: Quor
  * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
  *
  * The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
- * not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
- * that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
- * result is its network, such as `2001:db8:1:2::/64`.
+ * not trusted is the result. The client with that address may have invented the entries further left. Reading stops at
+ * an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
+ * address, the result is its network, such as `2001:db8:1:2::/64`.
  *
  * @param peer the address of the other end of the connection. null or an empty text means a Unix socket. In an HTTP
  *     server, this is `request.socket.remoteAddress`.

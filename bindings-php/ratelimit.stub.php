@@ -293,8 +293,9 @@ namespace Quotalock {
          * the rules that still count it. If it was too low, the difference is charged, even above the limit. Returns
          * false and changes nothing if the reservation had ended, or was settled with another amount.
          *
-         * You can repeat the call after an error, for ten seconds or until the reservation's `$ttlMs` ends if that is
-         * sooner: with the same amount, it returns true and changes nothing.
+         * After an error you can repeat the call with the same amount: if the first call took effect, the second one
+         * returns true and changes nothing. This is remembered for ten seconds, but not after the end of the
+         * reservation's `$ttlMs`.
          *
          * @param int<0, 4503599627370496> $actual the actual cost (0 to 2^52)
          * @throws UnavailableException if Redis cannot answer, whatever `$onError` is
@@ -347,14 +348,14 @@ namespace Quotalock {
         }
 
         /**
-         * Charges `$cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the
+         * Charges `$cost` to every rule if all rules allow it, otherwise to none. A call with the cost 0 only reads the
          * state. A cost above a limit is always denied.
          *
          * @param int<0, 4503599627370496> $cost the cost of the call (0 to 2^52; default: 1). A call with the cost 0
          *     only reads the state
          * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes, such
          *     as a UUID. While the id is remembered, a call with the same id and key returns the first answer and is
-         *     not charged again. A denied call is decided again
+         *     not charged again. A denial is not remembered: the next call with its id is decided again
          */
         public function consume(
             \Stringable|string|int $key,
@@ -364,8 +365,8 @@ namespace Quotalock {
         }
 
         /**
-         * Charges as much as the rules admit now, up to `$most`. Decision::$cost is the amount that was charged. If
-         * nothing is admitted, the call is denied, and the decision is that for a cost of 1.
+         * Charges as much as the rules allow now, up to `$most`. Decision::$cost is the amount that was charged. If the
+         * rules allow nothing, the call is denied, with the decision that consume() would return for a cost of 1.
          *
          * @param int<1, 4503599627370496> $most the largest amount to charge (1 to 2^52)
          */
@@ -403,7 +404,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns the decision that consume() would return, and never writes.
+         * Decides like consume(), but charges and writes nothing. Decision::$remaining is the amount that could be
+         * consumed now.
          *
          * @param int<0, 4503599627370496> $cost
          */
@@ -423,7 +425,7 @@ namespace Quotalock {
 
         /**
          * Works like consume(), but after a denial it sleeps for Decision::$retryAfterMs and tries again. If the call
-         * cannot be admitted within `$timeoutMs`, it returns the denial at once. Signal handlers of
+         * cannot be allowed within `$timeoutMs`, it returns the denial at once. Signal handlers of
          * pcntl_async_signals() run during the wait.
          *
          * @param int<0, 3153600000000> $timeoutMs the longest time to wait (0 ms to 36,500 days)
@@ -434,12 +436,12 @@ namespace Quotalock {
         }
 
         /**
-         * Gives back `$amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision
-         * that a peek() right after it would return.
+         * Gives back `$amount` of the consumed cost; the count of a rule does not fall below zero. Returns the new
+         * state of the key, as a peek() does.
          *
          * @param int<1, 4503599627370496> $amount the amount to give back (1 to 2^52)
          * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. While
-         *     the id is remembered, a call with the same id and key gives nothing back again
+         *     the id is remembered, a second call with the same id and key gives nothing back
          */
         public function refund(
             \Stringable|string|int $key,
@@ -449,8 +451,8 @@ namespace Quotalock {
         }
 
         /**
-         * Denies all calls of `$key` for `$durationMs`, and replaces an earlier block. Returns the decision that a
-         * peek() right after it would return. If Redis cannot store the block, the call fails, whatever `$onError` is.
+         * Denies all calls of `$key` for `$durationMs`, and replaces an earlier block. Returns the new state of the
+         * key, as a peek() does. If Redis cannot store the block, the call fails, whatever `$onError` is.
          *
          * @param int<1, 3153600000000> $durationMs how long calls are denied, from now (1 ms to 36,500 days)
          * @throws UnavailableException if Redis cannot store it
@@ -490,7 +492,7 @@ namespace Quotalock {
      * WrongTypeException, NewerVersionException and ClosedException, whatever `$onError` is.
      *
      * The lock is released by release(), at the end of run(), when this object is freed or its client is closed, and at
-     * the end of the request, however the request ends. If the process is killed, the lock ends with its ttl. If Redis
+     * the end of the request, even after a fatal error. If the process is killed, the lock ends with its ttl. If Redis
      * is down, the releases at the end of a request take at most 100 ms in total. `$token`, `$state`, `$held` and
      * `$remainingMs` are computed each time they are read, without asking Redis.
      */
@@ -528,12 +530,12 @@ namespace Quotalock {
          */
         public readonly string $state;
 
-        /** Whether the lock is held for certain now. */
+        /** Whether the lock is certainly held now. */
         public readonly bool $held;
 
         /**
-         * The number of milliseconds for which the lock is held for certain, if it is not extended. 0 if the lock is
-         * not held.
+         * The number of milliseconds for which the lock is certainly held, if it is not extended. 0 if the lock is not
+         * held.
          */
         public readonly int $remainingMs;
 
@@ -587,7 +589,7 @@ namespace Quotalock {
          * as a secret. It contains no password.
          *
          * @return non-empty-string
-         * @throws LostException if the lock is not held for certain now
+         * @throws LostException if it is not certain that the lock is held
          * @throws InvalidArgumentException for a quorum lock
          */
         public function handover(): string
@@ -595,9 +597,9 @@ namespace Quotalock {
         }
 
         /**
-         * Fails if the lock is not held for certain now. This call does not ask Redis.
+         * Fails unless the lock is certainly held now. This call does not ask Redis.
          *
-         * @throws LostException if the lock is not held for certain now
+         * @throws LostException if it is not certain that the lock is held
          */
         public function assertHeld(): void
         {
@@ -631,8 +633,8 @@ namespace Quotalock {
         }
 
         /**
-         * Acquires the lock, calls `$function` with this handle, and returns its result. The lock is released however
-         * `$function` ends. The lock is released after a return, an exception, an exit, a fatal error, and at the time
+         * Acquires the lock, calls `$function` with this handle, and returns its result. The lock is released even if
+         * `$function` fails. The lock is released after a return, an exception, an exit, a fatal error, and at the time
          * limit.
          *
          * @param callable(Lock): mixed $function
@@ -701,7 +703,7 @@ namespace Quotalock {
          * Ends the sale now and for good. Returns true if this call ended the sale, and false if it had ended before.
          * Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
          * extended. The sale is kept for its `$retentionMs`, which begins when its last hold ends, or now if there are
-         * no holds. Until then its name cannot be used again.
+         * no holds. As long as it is kept, its name cannot be used again.
          *
          * @throws InvalidArgumentException if the sale was never opened
          */
@@ -715,9 +717,9 @@ namespace Quotalock {
          *
          * @param int<1, 4503599627370496> $quantity the number of units (1 to 2^52)
          * @param list<\Stringable|string|int>|null $prizes a prize for each new unit, if the sale has prizes
-         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. While
-         *     the id is remembered, for at least a day, a call with the same id adds nothing again and returns the
-         *     first answer
+         * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. The
+         *     id is remembered for at least a day. In this time, a second call with the same id adds nothing and
+         *     returns the first answer
          * @throws InvalidArgumentException if the sale was never opened, or for a wrong number of prizes
          */
         public function restock(
@@ -733,7 +735,7 @@ namespace Quotalock {
          *
          * A call with the same request id and buyer returns the first reservation again, even if that reservation has
          * ended. The id is remembered as long as the hold, or for the client's `$requestMemoryMs` if that is longer. A
-         * refused call is decided again.
+         * refusal is not remembered: the next call with its id is decided again.
          *
          * @param \Stringable|string|int $buyer the buyer: 1 to 1,024 bytes
          * @param int<1, 4503599627370496> $quantity how many units to take, all or none (1 to 2^52; default: 1). A call
@@ -741,8 +743,7 @@ namespace Quotalock {
          * @param int<1, 2592000000> $holdMs how long the units are held (1 ms to 30 days; default: 600,000 ms, 10
          *     minutes)
          * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. It
-         *     belongs to the buyer and the stock; for several stocks, to the first stock in the order of their Redis
-         *     keys
+         *     belongs to the buyer and the stock. With Client::takeAll(), use a new id for each basket
          * @throws InvalidArgumentException for an invalid buyer or number
          */
         public function take(
@@ -810,8 +811,8 @@ namespace Quotalock {
         }
 
         /**
-         * Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as
-         * your own changes, you read every entry at least once, as long as the ledger keeps it.
+         * Returns entries of the ledger, in order. To miss no entry, store the id of the last entry that you read in
+         * the same transaction as your own changes, and read the entries before the ledger removes them.
          *
          * @param string|null $after the LedgerEntry::$id of the last entry that you have read (default: null, the call
          *     begins with the oldest entry that is kept). The call returns the entries after it
@@ -843,7 +844,7 @@ namespace Quotalock {
         /**
          * Claims an id. Claimed::$first shows whether this caller is the first, and Claimed::$value is the value of the
          * first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a
-         * run() of the id is in progress, no claim is the first.
+         * run() of the id is in progress, Claimed::$first is false for every caller.
          *
          * @param \Stringable|string|int $id the id of the work: 1 to 1,024 bytes
          * @param string|null $value the value that later callers get: any bytes, at most 64 MiB
@@ -947,8 +948,8 @@ namespace Quotalock {
          *     caller that died). After it, the call fails with TimeoutException
          * @return array<string|int, ?string>
          * @throws TimeoutException if a value did not come in time
-         * @throws LoadFailedException if the last load of a key failed a short time ago; the values that this call
-         *     loaded are stored before
+         * @throws LoadFailedException if the last load of a key failed a short time ago; the values that this call has
+         *     loaded are stored nevertheless
          */
         public function getMany(array $keys, callable $load, ?int $waitMs = null): array
         {
@@ -1037,15 +1038,15 @@ namespace Quotalock {
          * @param (callable(): string)|null $password a function that returns the password, if the URL has none.
          *     Quotalock calls the function when a connection first logs in, and again when the server refuses the
          *     password. Calls to Redis wait for the function. If the function throws, they fail with its error. Clients
-         *     with the same settings share connections, even if another client logged in
+         *     with the same settings share connections, so a client may use a connection that another client logged in
          * @param int<0, 60000>|null $denyCacheMaxMs the longest time for which this process remembers a denial (0 ms to
          *     1 minute; default: 1,000 ms). After Redis has denied a call, the process denies the same call without
-         *     asking Redis, until the call could be admitted. With 0, every call asks Redis. The processes of a host
+         *     asking Redis, until the call could be allowed. With 0, every call asks Redis. The processes of a host
          *     share these denials
          * @param (callable(Decision, \Stringable|string|int): mixed)|null $onDecision a function that is called after
-         *     each decision of this client's limiters that charges or denies, right before the call ends. It gets the
-         *     decision and the key as it was given. It is not called for calls that only read the state, fail or are
-         *     aborted. An error in the function does not affect the call. PHP logs the error as a warning
+         *     each decision that charges or denies, by any limiter of this client, right before the call ends. It gets
+         *     the decision and the key as it was given. It is not called for calls that only read the state, fail or
+         *     are aborted. An error in the function does not affect the call. PHP logs the error as a warning
          * @param (callable(Lock): mixed)|null $onLost a function that is called when a lock of this client is found to
          *     be lost, once for each grant. It gets the handle. An error in it is treated like one in `$onDecision`.
          *     The function is called when a method of the handle notices the loss
@@ -1173,8 +1174,8 @@ namespace Quotalock {
         }
 
         /**
-         * Makes a handle for `$weight` of a semaphore's `$permits`. At most 1,024 handles hold permits at once. All
-         * users of a semaphore must give the same `$permits`.
+         * Makes a handle for a semaphore that has `$permits` permits. The handle acquires `$weight` of them. At most
+         * 1,024 handles hold permits at once. All users of a semaphore must give the same `$permits`.
          *
          * The other options are those of lock().
          *
@@ -1262,8 +1263,8 @@ namespace Quotalock {
          *
          * @param non-empty-string|null $name the name that the lock must have (default: null, any lock). The text of a
          *     lock with another name is refused, and that lock is not changed
-         * @param int<10, 604800000>|null $ttlMs a new ttl (10 ms to 7 days; default: null, the ttl of the first
-         *     handle). The lease then ends that long after the adoption, even if it would otherwise end later
+         * @param int<10, 604800000>|null $ttlMs a new ttl, which begins at the adoption (10 ms to 7 days; default:
+         *     null, the ttl of the first handle). It can make the lease end earlier than the first handle's ttl would
          * @throws LostException if the lease has ended, or the lock was adopted before or is on another server
          * @throws InvalidArgumentException for a text that is damaged or is not from Lock::handover(), and for a text
          *     from a client with another prefix
@@ -1282,10 +1283,10 @@ namespace Quotalock {
          *     sale must have the same scope
          * @param int<1000, 100000000> $ledgerCap how many entries the ledger keeps, approximately (1,000 to
          *     100,000,000; default: 100,000). The value is fixed when the sale is opened
-         * @param int<60000, 3153600000000> $retentionMs how long the sale and its ledger are kept, but in any case half
-         *     of this time (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). The time begins at the latest
-         *     of three moments: the end of the sale, the end of its last hold, and the last call that wrote. The value
-         *     is fixed when the sale is opened
+         * @param int<60000, 3153600000000> $retentionMs about how long the sale and its ledger are kept; they are never
+         *     removed before half of this time (1 minute to 36,500 days; default: 2,592,000,000 ms, 30 days). The time
+         *     begins at the latest of three moments: the end of the sale, the end of its last hold, and the last call
+         *     that wrote. The value is fixed when the sale is opened
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function stock(
@@ -1307,8 +1308,7 @@ namespace Quotalock {
          * @param int<1, 2592000000> $holdMs how long the units are held (1 ms to 30 days; default: 600,000 ms, 10
          *     minutes)
          * @param \Stringable|string|int|null $requestId an id that makes the call safe to repeat: 1 to 256 bytes. It
-         *     belongs to the buyer and the stock; for several stocks, to the first stock in the order of their Redis
-         *     keys
+         *     belongs to the buyer and the stock. With Client::takeAll(), use a new id for each basket
          * @throws InvalidArgumentException for an invalid stock, quantity or buyer
          * @throws CrossSlotException for stocks without a common scope in a cluster
          */
@@ -1335,7 +1335,7 @@ namespace Quotalock {
 
         /**
          * Returns the units of several reservations to their stocks in one atomic call, except those that have ended or
-         * were confirmed. Returns true if there were no such exceptions.
+         * were confirmed. Returns true if the units of all the reservations were returned.
          *
          * @param non-empty-list<array{Stock, non-empty-string}> $reservations at most 100 pairs of a stock and a
          *     reservation id, without duplicates
@@ -1389,16 +1389,17 @@ namespace Quotalock {
          *     caller loads a new value (0 ms to 3,650 days; default: 0 ms)
          * @param int<10, 3600000> $leaseMs how long one caller loads alone (10 ms to 1 hour; default: 10,000 ms). The
          *     lease is not renewed: if a load takes longer, another caller loads too, and the value of the load that
-         *     began last wins
-         * @param int<0, 315360000000>|null $negativeMs how long the result that there is no value is fresh (0 ms to
-         *     3,650 days; default: null, the value of `$freshMs`). With 0, this result is not stored
+         *     began last is kept
+         * @param int<0, 315360000000>|null $negativeMs how long null, the result of a loader that found no value, is
+         *     fresh (0 ms to 3,650 days; default: null, the value of `$freshMs`). With 0, null is not stored
          * @param int<0, 3600000> $errorTtlMs how long the error of a loader is remembered (0 ms to 1 hour; default:
          *     1,000 ms). During this time no other caller loads
          * @param float $beta how early a value is refreshed before it is stale, from 0 (never) to 100 (default: 1.0). A
          *     larger number refreshes earlier
          * @param 'raise'|'load' $whenAway the behaviour of a `get` while Redis cannot answer: with `raise` it fails,
          *     with `load` it runs the loader as if there were no cache (default: `raise`). If Redis goes down during a
-         *     load, `get` fails with `raise`, although the value was loaded, and returns the value with `load`
+         *     load, `get` cannot store the loaded value: with `raise` it fails even then, with `load` it returns the
+         *     value
          * @throws InvalidArgumentException for an empty name, one over 1,024 bytes, or an invalid option
          */
         public function cache(
@@ -1416,8 +1417,8 @@ namespace Quotalock {
         /**
          * Releases the locks and permits of the client, within its `$timeoutMs`, and closes the connections. Later
          * calls fail with ClosedException, and handles that held a lock are `lost`. A second `close` does nothing. The
-         * connections stay open while another client object of this process shares them. You do not need to call
-         * `close`.
+         * release takes at most 100 ms. The connections stay open while another client object of this process shares
+         * them. You do not need to call `close`.
          */
         public function close(): void
         {
@@ -1446,12 +1447,12 @@ namespace Quotalock {
         /** The limit of the binding rule. */
         public readonly int $limit;
 
-        /** The amount that could be consumed now; 0 while the key is blocked. */
+        /** The amount that can be consumed after this call; 0 while the key is blocked. */
         public readonly int $remaining;
 
         /**
-         * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call
-         * was admitted, null if it can never be admitted.
+         * The number of milliseconds until the same call would be allowed, if there are no other calls. 0 if the policy
+         * allowed the call, null if it can never be allowed.
          */
         public readonly ?int $retryAfterMs;
 
@@ -1488,8 +1489,8 @@ namespace Quotalock {
 
         /**
          * Returns the header fields for the response, in their order. If the call was denied, they include
-         * `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is
-         * the longest period of the rules that can never admit it.
+         * `Retry-After`, in whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never
+         * helps, `Retry-After` is the period of the rule with that limit (the longest, if there are several).
          *
          * @param 'draft-11'|'none' $syntax the format of the quota fields (default: `draft-11`). `draft-11` returns
          *     `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each
@@ -1530,8 +1531,8 @@ namespace Quotalock {
         public readonly int $binding;
 
         /**
-         * The number of milliseconds until the same call would be admitted, if there are no other calls. 0 if the call
-         * was admitted, null if it can never be admitted.
+         * The number of milliseconds until the same call would be allowed, if there are no other calls. 0 if the policy
+         * allowed the call, null if it can never be allowed.
          */
         public readonly ?int $retryAfterMs;
 
@@ -1556,8 +1557,8 @@ namespace Quotalock {
 
         /**
          * Returns the header fields for the response, in their order. If the call was denied, they include
-         * `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is
-         * the longest period of the rules that can never admit it.
+         * `Retry-After`, in whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never
+         * helps, `Retry-After` is the period of the rule with that limit (the longest, if there are several).
          *
          * @param 'draft-11'|'none' $syntax the format of the quota fields (default: `draft-11`). `draft-11` returns
          *     `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each
@@ -1735,7 +1736,7 @@ namespace Quotalock {
         public readonly string $id;
 
         /**
-         * The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer
+         * The number of the entry in the sale, from 1 without a gap. A missing number means that its entry is no longer
          * kept.
          */
         public readonly int $number;
@@ -1748,8 +1749,8 @@ namespace Quotalock {
         public readonly string $kind;
 
         /**
-         * The id of the reservation; null for an opening, a restock and a closing, and for units that expired after the
-         * key of their holds was deleted.
+         * The id of the reservation; null for an opening, a restock and a closing, and for units that came back after
+         * another program deleted the Redis key with the holds.
          */
         public readonly ?string $reservation;
 
@@ -1839,7 +1840,10 @@ namespace Quotalock {
          */
         public readonly array $holders;
 
-        /** Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock. */
+        /**
+         * Whether the key holds a value that is not a lock of Quotalock. Such a value counts as no lock, and the next
+         * grant replaces it.
+         */
         public readonly bool $healed;
 
         private function __construct()
@@ -1879,17 +1883,17 @@ namespace Quotalock {
     /** The answer of one rule of a policy. */
     final class RuleDecision
     {
-        /** Whether this rule alone admits the call. */
+        /** Whether this rule alone allows the call. */
         public readonly bool $allowed;
 
-        /** The largest amount that this rule admits at once: its capacity. */
+        /** The largest amount that this rule allows at once: its capacity. */
         public readonly int $limit;
 
-        /** The amount that this rule would admit now. */
+        /** The amount that this rule would allow now. */
         public readonly int $remaining;
 
         /**
-         * The number of milliseconds until this rule would admit the same call: 0 if it admits the call now, null if
+         * The number of milliseconds until this rule would allow the same call: 0 if it allows the call now, null if
          * never.
          */
         public readonly ?int $retryAfterMs;
@@ -1904,14 +1908,14 @@ namespace Quotalock {
          */
         public readonly string $algorithm;
 
-        /** How much this rule admits per period. */
+        /** How much this rule allows per period. */
         public readonly int $quota;
 
         /** The period in milliseconds. */
         public readonly int $periodMs;
 
         /**
-         * The largest amount that this rule admits at once: the quota, except for a token bucket with another capacity.
+         * The largest amount that this rule allows at once: the quota, except for a token bucket with another capacity.
          */
         public readonly int $capacity;
 
@@ -2020,9 +2024,9 @@ namespace Quotalock {
     }
 
     /**
-     * Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if most of the
-     * servers granted it within its ttl, so it survives the loss of the other servers. This call does not ask Redis.
-     * The handle works as long as all its clients are open.
+     * Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if more than half of
+     * the servers granted it within its ttl, so it survives the loss of fewer than half of them. This call does not ask
+     * Redis. The handle works as long as all its clients are open.
      *
      * Each server has a twentieth of the `$ttlMs` to answer. Callers that wait ask again every 10 to 50 ms. A server
      * that started less than a ttl ago and has no append-only file has no vote.
@@ -2051,9 +2055,9 @@ namespace Quotalock {
      * Returns the address of the client that sent a request, as a text that can be the key of a limiter.
      *
      * The header is used only if `$peer` is trusted. Its entries are read from right to left, and the first address
-     * that is not trusted is the result: that client may have invented the entries to the left of it. Reading stops at
-     * an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
-     * address, the result is its network, such as `2001:db8:1:2::/64`.
+     * that is not trusted is the result. The client with that address may have invented the entries further left.
+     * Reading stops at an entry that is not an address; the result is then the address of the proxy that sent this
+     * entry. For an IPv6 address, the result is its network, such as `2001:db8:1:2::/64`.
      *
      * @param string|null $peer the address of the other end of the connection. null or an empty text means a Unix
      *     socket. In a web request, this is `$_SERVER['REMOTE_ADDR']`

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,18 +37,26 @@ def names(text: str) -> list[str]:
     return [name for name in re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE) if name != "help"]
 
 
+def commands(program: Path) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Each command, and each of its own commands, with its help."""
+    for name in names(help_of(program)):
+        text = help_of(program, name)
+        yield (name,), text
+        yield from (((name, below), help_of(program, name, below)) for below in names(text))
+
+
 def own(text: str) -> str:
     """A command's help without the options that every command has."""
     entries = re.split(r"\n(?=\n? {2,6}(?:-\w, )?--\w|\n\S)", text)
     kept = [entry for entry in entries if not re.match(rf"\n? {{2,6}}(?:-\w, )?(?:{'|'.join(EVERYWHERE)})\b", entry)]
-    return re.sub(r"\n*\nOptions:\s*$", "", re.sub(r"\n{3,}", "\n\n", "\n".join(kept))).strip()
+    return re.sub(r"\n+Options:\s*(?=\n\n|$)", "", re.sub(r"\n{3,}", "\n\n", "\n".join(kept))).strip()
 
 
 def page(program: Path) -> str:
     """The whole page."""
     whole = help_of(program)
     parts = [HEAD, f"```text\n{whole}\n```\n"]
-    parts += [f"## {name}\n\n```text\n{own(help_of(program, name))}\n```\n" for name in names(whole)]
+    parts += [f"## {' '.join(words)}\n\n```text\n{own(text)}\n```\n" for words, text in commands(program)]
     return "\n".join(parts)
 
 

@@ -35,11 +35,14 @@ QUICK = Plan(rounds=1, most_rounds=1, seconds=0.05, warm_up=0.03, weighed=500, f
 # Whose keys are weighed; those that run the same script need no second scale.
 WEIGHED = (("Node", (NODE[0], NODE[1], *NODE[5:])), ("Python", PYTHON[3:]), ("PHP", PHP[3:]))
 OTHERS = {
-    "memory": ("Memory of a key on the server", "After one call for each key, by `used_memory`, names included."),
+    "memory": (
+        "Memory of a key on the server",
+        "The growth of Redis's `used_memory` after one call for each key. It includes the names of the keys.",
+    ),
     "requests": (
         "Whole requests",
         "wrk keeps 8 requests in flight. The application limits each request by the key in its query, and does nothing "
-        "else. With 10,000 keys all requests are admitted, with one key all are denied. CPU and memory are those of "
+        "else. With 10,000 keys all requests are allowed, with one key all are denied. CPU and memory are those of "
         "all processes of the application: php-fpm and nginx, uvicorn, or Node.",
     ),
 }
@@ -60,7 +63,7 @@ def main() -> int:
     subprocess.run(["cargo", "build", *RUST_BUILD], cwd=ROOT, check=True)
     begun, load, answers = time.monotonic(), machine.load(), []
     with Server(SERVER) as server, tempfile.TemporaryDirectory(prefix="quotalock-") as home:
-        _say("everybody admits the limit and denies the rest")
+        _say("every library allows the limit and denies the rest")
         versions = check(server, Path(home))
         for question in QUESTIONS:
             groups = _chosen(question, words, plan)
@@ -73,8 +76,8 @@ def main() -> int:
     minutes = (time.monotonic() - begun) / 60
     heading = [
         f"{machine.description()}; {time.strftime('%Y-%m-%d %H:%M')}; load {load:.2f} before",
-        f"Redis {version.partition(':')[2]} over loopback; medians of {plan.rounds} rounds of {plan.seconds} s in turns"
-        f"; {minutes:.0f} minutes in all",
+        f"Redis {version.partition(':')[2]} over loopback; "
+        f"each figure is the median of {plan.rounds} rounds of {plan.seconds} s; {minutes:.0f} minutes in all",
         "; ".join(sorted(set(versions.values()))),
     ]
     if _noise(answers) > NOISY:

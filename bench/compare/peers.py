@@ -44,7 +44,7 @@ LEASED = Peer("Quotalock, prefetch of 100", "quotalock-lease", "as Quotalock, wi
 OURS_BESIDE = replace(OURS, floor=True)
 OURS_HERE = Peer("Quotalock, memory://", "quotalock-memory", "as Quotalock, on `memory://`")
 
-_LUA = "a script that only counts, by `EVALSHA` with a hash known in advance"
+_LUA = "a script that only counts, called by its hash (`EVALSHA`), which is known in advance"
 _LESS = (
     "Their scripts do less: they return yes or no, without the wait and the remaining calls. They have no deadline, "
     "and a counter that lost its TTL denies forever."
@@ -77,7 +77,7 @@ PHP_UNIX = (
 PYTHON = (
     OURS,
     _raw("redis-py, Lua", "redis-py", "; with hiredis"),
-    _raw("valkey-glide, Lua", "glide", "; its synchronous client, by `invoke_script`"),
+    _raw("valkey-glide, Lua", "glide", "; sent by `invoke_script` of its synchronous client"),
     Peer("limits", "limits", "`FixedWindowRateLimiter.hit` on redis-py with hiredis", _LESS),
     Peer("throttled-py", "throttled", "its fixed window, on redis-py with hiredis", _LESS),
     Peer("pyrate-limiter", "pyrate", "its log, one bucket per key, without waiting, on redis-py with hiredis"),
@@ -85,7 +85,7 @@ PYTHON = (
 ASYNCIO = (
     OURS,
     _raw("redis.asyncio, Lua", "redis-asyncio", "; with hiredis; a connection for each call in flight"),
-    _raw("valkey-glide, Lua", "glide", "; by `invoke_script`, with a raised limit of calls in flight"),
+    _raw("valkey-glide, Lua", "glide", "; sent by `invoke_script`, with a raised limit of calls in flight"),
     Peer("limits.aio", "limits", "`FixedWindowRateLimiter.hit` on redis.asyncio, its faster client", _LESS),
     Peer("throttled-py", "throttled", "its fixed window, on redis.asyncio", _LESS),
 )
@@ -94,7 +94,7 @@ NODE = (
     _raw("ioredis 6, Lua", "ioredis6"),
     _raw("ioredis 5, Lua", "ioredis5"),
     _raw("node-redis, Lua", "node-redis"),
-    _raw("valkey-glide, Lua", "glide", "; by `invokeScript`, with a raised limit of calls in flight"),
+    _raw("valkey-glide, Lua", "glide", "; sent by `invokeScript`, with a raised limit of calls in flight"),
     Peer("rate-limiter-flexible", "flexible", "`RateLimiterRedis` on ioredis 6", _LESS),
     Peer("rate-limit-redis", "rate-limit-redis", "`increment` of its store, on ioredis 6", _LESS),
 )

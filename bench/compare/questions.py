@@ -106,9 +106,9 @@ QUESTIONS = (
     Question(
         "uncontended",
         "One call at a time, all allowed",
-        "1,000 keys in turn, whose limits are never used up. The server has its own core, so the figures depend on how "
-        "client and server wake each other, as over a network. With 8 threads, or with several calls in flight, the "
-        "kernel chooses the cores of client and server.",
+        "1,000 keys in turn, whose limits are never used up. The server has its own core. So each call includes the "
+        "time to wake the server and then the client, which calls over a network need too. With 8 threads, or with "
+        "several calls in flight, the kernel chooses the cores of client and server.",
         (
             *_one(THOUSAND),
             Group("PHP, unix socket", "PHP", peers.PHP_UNIX),

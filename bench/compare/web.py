@@ -1,6 +1,6 @@
 """Whole requests: wrk asks php-fpm behind nginx, FastAPI and Fastify, whose applications do nothing but limit.
 
-The limit is 100 a day. Where all are admitted, 10,000 keys take turns; where all are denied, it is one key, whose limit
+The limit is 100 a day. Where all are allowed, 10,000 keys take turns; where all are denied, it is one key, whose limit
 is used up before the rounds begin.
 """
 
@@ -44,7 +44,7 @@ function done(summary, latency)
         errors.connect + errors.read + errors.write + errors.timeout))
 end
 """
-KEYS = {"admitted": '"ROUND-" .. n % 10000', "denied": '"hot"'}
+KEYS = {"allowed": '"ROUND-" .. n % 10000', "denied": '"hot"'}
 
 BARE = Peer("no limit at all", "bare", "the same application without a limiter", floor=True)
 OURS = Peer("Quotalock", "quotalock", "default settings")
@@ -71,7 +71,7 @@ STACKS: dict[str, tuple[Peer, ...]] = {
         Peer("Quotalock, ASGI middleware", "quotalock-asgi", "`quotalock.starlette`, with headers"),
         BARE,
         Peer("Quotalock, Depends", "quotalock-depends", "`quotalock.fastapi`, with headers", floor=True),
-        Peer("slowapi", "slowapi", "its decorator, without headers: they cost it half its speed"),
+        Peer("slowapi", "slowapi", "its decorator, without headers, which would halve its speed"),
         Peer("limits.aio", "limits", "by hand, in a dependency, on redis.asyncio, without headers"),
     ),
     "Fastify": (
@@ -110,7 +110,7 @@ class App:
 
 
 def requests(server: Server, plan: Plan, home: Path) -> list[Turns]:
-    """Each stack, all admitted and all denied."""
+    """Each stack, all allowed and all denied."""
     turns = []
     for stack, peers in STACKS.items():
         folder = home / stack.split(",")[0]
@@ -124,7 +124,7 @@ def requests(server: Server, plan: Plan, home: Path) -> list[Turns]:
                 idle = statistic(server, "clients", "connected_clients")
                 url = running.enter_context(_started(stack, peer, server, folder / peer.client))
                 apps.append(App(peer, url, frozenset(_children(os.getpid()) - before)))
-                _ask(folder, apps[-1], "admitted", "w", 1)
+                _ask(folder, apps[-1], "allowed", "w", 1)
                 connections.append(statistic(server, "clients", "connected_clients") - idle)
             turns += [_measured(stack, kind, apps, connections, server, plan, folder) for kind in KEYS]
     return turns
@@ -148,7 +148,7 @@ def _measured(
             figures, denied = _ask(folder, app, kind, f"{len(rounds)}", seconds)
             asked = figures.pop("requests")
             reads = statistic(server, "stats", "total_reads_processed") - reads - 1
-            if not app.peer.floor and denied != (0 if kind == "admitted" else asked):
+            if not app.peer.floor and denied != (0 if kind == "allowed" else asked):
                 faults.append(f"denied {denied:,.0f} of {asked:,.0f} requests in a round, where all are {kind}")
             noise = max(noise, strangers.share())
             told.append(
@@ -167,14 +167,14 @@ def _measured(
 
 
 def _used_up(folder: Path, app: App, kind: str) -> None:
-    """Asks until all is denied that shall be; of what shall be admitted, once."""
+    """Asks until all is denied that shall be; of what shall be allowed, once."""
     give_up = time.monotonic() + MOST_SECONDS
     while True:
         figures, denied = _ask(folder, app, kind, "w", 1)
-        if kind == "admitted" or app.peer.floor or denied == figures["requests"]:
+        if kind == "allowed" or app.peer.floor or denied == figures["requests"]:
             return
         if time.monotonic() > give_up:
-            raise WrongFigures(f"{app.peer.name} still admits a key whose limit is used up")
+            raise WrongFigures(f"{app.peer.name} still allows calls of a key whose limit is used up")
 
 
 def _ask(folder: Path, app: App, kind: str, turn: str, seconds: int) -> tuple[dict[str, float], int]:

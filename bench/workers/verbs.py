@@ -107,7 +107,7 @@ VERBS: dict[str, Callable[[Any, int], Verb]] = {
     "fixed window": limits("fixed-window 1000000000/hour"),
     "token bucket": limits("token-bucket 1000/day"),
     "sliding window": limits("sliding-window 1000000000/hour"),
-    "sliding log, admitted": limits("sliding-log 1000/minute"),
+    "sliding log, allowed": limits("sliding-log 1000/minute"),
     "sliding log, denied": limits("sliding-log 10/hour"),
     "lock: acquire and release": locks,
     "stock: take and confirm": sales,

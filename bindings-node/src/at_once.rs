@@ -10,17 +10,11 @@
 //! | 4 | 1 if a denial is an error | |
 
 use std::cell::{RefCell, UnsafeCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::null_mut;
 
 use napi::bindgen_prelude::{Float64Array, Uint8Array};
-use napi::{Env, sys};
-use quotalock::{Decision, driver};
+use quotalock::{Decision, convert, driver};
 
 use crate::answers::{WIDTH, of_rule, of_whole};
-use crate::error::Result;
-use crate::function::Called;
-use crate::given::unsigned;
 
 /// Where the decision begins.
 const DECISION: usize = 2;
@@ -49,7 +43,7 @@ impl AtOnce {
 
     /// Decides what was asked, and writes where the decision ends; 0 if it was not decided, or is an error: then it is to be
     /// asked with the next batch, which says so.
-    fn decide(&self) {
+    pub fn decide(&self) {
         let asked = self.with(|numbers| {
             let &mut [_, handle, cost, length, requires, ..] = numbers else { return None };
             numbers[1] = 0.0;
@@ -66,7 +60,7 @@ impl AtOnce {
     fn written(&self, (handle, cost, length, requires): (usize, f64, usize, bool)) -> Option<Option<usize>> {
         let limiters = self.limiters.try_borrow().ok()?;
         let limiter = limiters.get(handle)?.as_ref()?;
-        let (key, cost) = (self.keys.get(..length)?, unsigned("cost", cost).ok()?);
+        let (key, cost) = (self.keys.get(..length)?, convert::unsigned_float("cost", cost).ok()?);
         limiter.decide_at_once(key, cost, requires, |decision| self.with(|numbers| write(numbers, decision)))
     }
 
@@ -85,12 +79,4 @@ fn write(numbers: &mut [f64], decision: &Decision) -> Option<usize> {
         *place = of_rule(rule).ok()?;
     }
     Some(DECISION + WIDTH * (1 + decision.rules.len()))
-}
-
-impl Called for AtOnce {
-    fn called(&self, _: Env, _: sys::napi_value) -> Result<sys::napi_value> {
-        // What panics was not decided: the next batch says why.
-        let _ = catch_unwind(AssertUnwindSafe(|| self.decide()));
-        Ok(null_mut())
-    }
 }

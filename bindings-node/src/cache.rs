@@ -2,11 +2,10 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice};
 use napi_derive::napi;
-use quotalock::{CacheOptions, OnceOptions, WhenAway};
+use quotalock::{CacheOptions, OnceOptions, WhenAway, convert};
 
 use crate::client::Client;
 use crate::error::{Result, thrown};
-use crate::given::micros;
 
 /// Refuses JSON that another language cannot read back.
 #[napi(catch_unwind)]
@@ -40,7 +39,7 @@ impl CacheInput {
             fresh: time("fresh", self.fresh_ms, base.fresh)?,
             stale: time("stale", self.stale_ms, base.stale)?,
             lease: time("lease", self.lease_ms, base.lease)?,
-            negative: self.negative_ms.map(|ms| micros("negative", ms)).transpose()?,
+            negative: self.negative_ms.map(|ms| convert::micros_from_float_ms("negative", ms)).transpose()?,
             error_ttl: time("error_ttl", self.error_ttl_ms, base.error_ttl)?,
             beta: self.beta.unwrap_or(base.beta),
             when_away: self.when_away.map_or(Ok(base.when_away), |word| WhenAway::parse(&word))?,
@@ -71,7 +70,7 @@ impl OnceInput {
 }
 
 fn time(what: &str, given_ms: Option<f64>, base: u64) -> quotalock::Result<u64> {
-    given_ms.map_or(Ok(base), |ms| micros(what, ms))
+    given_ms.map_or(Ok(base), |ms| convert::micros_from_float_ms(what, ms))
 }
 
 /// A cache.

@@ -12,7 +12,6 @@
 use napi_derive::napi;
 use quotalock::{Answer, Code, Error, Limiter, Op, Result, convert};
 
-use crate::given::{micros, unsigned};
 use crate::look::Shared;
 
 /// How many numbers a call has.
@@ -68,17 +67,17 @@ fn describe(
     let Some(Some(limiter)) = limiter else {
         return Err(Error::new(Code::Internal, "a call of a limiter that is gone"));
     };
-    let unsigned = |what: &str| unsigned(what, amount);
+    let unsigned = |what: &str| convert::unsigned_float(what, amount);
     Ok(match verb {
         Some("consume") => limiter.consume(key, unsigned("cost")?)?.erased(),
         Some("peek") => limiter.peek(key, unsigned("cost")?)?.erased(),
         Some("require") => limiter.require(key, unsigned("cost")?)?.erased(),
-        Some("wait") => {
-            limiter.wait(key, unsigned("cost")?, convert::duration(micros("timeout", timeout_ms)?))?.erased()
-        }
+        Some("wait") => limiter
+            .wait(key, unsigned("cost")?, convert::duration(convert::micros_from_float_ms("timeout", timeout_ms)?))?
+            .erased(),
         Some("consumeUpTo") => limiter.consume_up_to(key, unsigned("most")?)?.erased(),
         Some("refund") => limiter.refund(key, unsigned("amount")?)?.erased(),
-        Some("block") => limiter.block(key, micros("duration", amount)?)?.erased(),
+        Some("block") => limiter.block(key, convert::micros_from_float_ms("duration", amount)?)?.erased(),
         Some("reset") => limiter.reset(key)?.erased(),
         _ => return Err(Error::new(Code::Internal, "a call of an unknown verb")),
     })

@@ -7,7 +7,6 @@ use napi_derive::napi;
 use quotalock::{Algorithm, Answer, LimiterOptions, OnError, Op, Options, Policy, convert, metrics};
 
 use crate::error::{Result, thrown};
-use crate::given::{micros, unsigned};
 use crate::password::Questions;
 
 /// What returns where in its user's code a limiter is made; empty if that is not known.
@@ -83,7 +82,7 @@ impl Client {
     pub fn new(url: Option<String>, given: ClientInput, questions: Option<&mut Questions>) -> Result<Client> {
         let make = || {
             let time = |what, given: Option<f64>, default| {
-                given.map_or(Ok(default), |ms| micros(what, ms).map(convert::duration))
+                given.map_or(Ok(default), |ms| convert::micros_from_float_ms(what, ms).map(convert::duration))
             };
             quotalock::reports::set_language("node");
             let base = Options::default();
@@ -160,7 +159,8 @@ impl Client {
         prefetch: Option<f64>,
         place: &Place<'_>,
     ) -> Result<Limiter> {
-        let prefetch = prefetch.map(|prefetch| unsigned("prefetch", prefetch)).transpose().map_err(thrown)?;
+        let prefetch =
+            prefetch.map(|prefetch| convert::unsigned_float("prefetch", prefetch)).transpose().map_err(thrown)?;
         let options = LimiterOptions { scope: scope.map(|bytes| bytes.to_vec()), enforce, prefetch };
         let place = || place.call(()).ok().filter(|place| !place.is_empty());
         self.inner.limiter_at(name, policy, options, place).map(|inner| Limiter { inner }).map_err(thrown)
@@ -169,7 +169,8 @@ impl Client {
 
 fn rule(given: &RuleInput) -> quotalock::Result<quotalock::Rule> {
     let algorithm = Algorithm::parse(&given.algorithm)?;
-    let (limit, period) = (convert::rule_amount("limit", given.limit)?, micros("period", given.period_ms)?);
+    let (limit, period) =
+        (convert::rule_amount("limit", given.limit)?, convert::micros_from_float_ms("period", given.period_ms)?);
     let capacity = given.capacity.map(|capacity| convert::rule_amount("capacity", capacity)).transpose()?;
     quotalock::Rule::of(algorithm, limit, period, capacity)
 }

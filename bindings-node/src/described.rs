@@ -6,13 +6,12 @@
 
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
-use quotalock::{Charge, Code, Error, Limiter, Unsettled};
+use quotalock::{Charge, Code, Error, Limiter, Unsettled, convert};
 
 use crate::call_array::Asked;
 use crate::channel::Channel;
 use crate::client::{Client, Reservation};
 use crate::error::{Result, thrown};
-use crate::given::{micros, unsigned};
 
 /// How many numbers a charge has: the handle of its limiter, its cost, and the length of its key in bytes.
 const CHARGE: usize = 3;
@@ -23,7 +22,9 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn consume_once(&mut self, limiter: u32, key: BufferSlice, cost: f64, request_id: BufferSlice) -> Result<()> {
         self.describe(|limiters| {
-            Ok(at(limiters, limiter)?.consume_once(&key, unsigned("cost", cost)?, Some(&request_id))?.erased())
+            Ok(at(limiters, limiter)?
+                .consume_once(&key, convert::unsigned_float("cost", cost)?, Some(&request_id))?
+                .erased())
         })
     }
 
@@ -31,7 +32,9 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn refund_once(&mut self, limiter: u32, key: BufferSlice, amount: f64, request_id: BufferSlice) -> Result<()> {
         self.describe(|limiters| {
-            Ok(at(limiters, limiter)?.refund_once(&key, unsigned("amount", amount)?, Some(&request_id))?.erased())
+            Ok(at(limiters, limiter)?
+                .refund_once(&key, convert::unsigned_float("amount", amount)?, Some(&request_id))?
+                .erased())
         })
     }
 
@@ -50,7 +53,11 @@ impl Channel {
             let charge = |numbers: &[f64]| {
                 let (key, rest) = keys.split_at_checked(numbers[2] as usize).unwrap_or((keys, &[]));
                 keys = rest;
-                Ok(Charge { limiter: at(limiters, numbers[0] as u32)?, key, cost: unsigned("cost", numbers[1])? })
+                Ok(Charge {
+                    limiter: at(limiters, numbers[0] as u32)?,
+                    key,
+                    cost: convert::unsigned_float("cost", numbers[1])?,
+                })
             };
             let charges: quotalock::Result<Vec<Charge>> = charges.chunks_exact(CHARGE).map(charge).collect();
             Ok(client.inner.consume_all(&charges?, request_id.as_deref())?.erased())
@@ -68,7 +75,8 @@ impl Channel {
         unsettled: String,
     ) -> Result<Reservation> {
         let make = |limiters| {
-            let (estimate, ttl) = (unsigned("estimate", estimate)?, micros("ttl", ttl_ms)?);
+            let (estimate, ttl) =
+                (convert::unsigned_float("estimate", estimate)?, convert::micros_from_float_ms("ttl", ttl_ms)?);
             at(limiters, limiter)?.reserve(&key, estimate, ttl, Unsettled::parse(&unsettled)?)
         };
         let (inner, op) = make(&self.decider.limiters.borrow()).map_err(thrown)?;
@@ -87,7 +95,7 @@ impl Channel {
     #[napi(catch_unwind)]
     pub fn settle(&mut self, reservation: &Reservation, actual: Option<f64>) -> Result<()> {
         self.describe(|_| match actual {
-            Some(actual) => Ok(reservation.inner.settle(unsigned("actual", actual)?)?.erased()),
+            Some(actual) => Ok(reservation.inner.settle(convert::unsigned_float("actual", actual)?)?.erased()),
             None => Ok(reservation.inner.cancel()?.erased()),
         })
     }

@@ -10,7 +10,6 @@ use crate::cache::{Cache, Once};
 use crate::call_array::Asked;
 use crate::channel::Channel;
 use crate::error::{Result, thrown};
-use crate::given::micros;
 use crate::loading::Loading;
 
 #[napi]
@@ -89,7 +88,7 @@ impl Once {
 
 /// How long a `get` waits; the core knows, if nobody says.
 fn waiting(wait_ms: Option<f64>) -> quotalock::Result<Option<Duration>> {
-    wait_ms.map(|ms| micros("wait", ms).map(convert::duration)).transpose()
+    wait_ms.map(|ms| convert::micros_from_float_ms("wait", ms).map(convert::duration)).transpose()
 }
 
 /// Cuts bytes in pieces of these lengths.

@@ -4,7 +4,6 @@
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
-use std::rc::Rc;
 
 use napi::bindgen_prelude::Unknown;
 use napi::{Env, sys};
@@ -12,16 +11,14 @@ use quotalock::{Code, Error};
 
 use crate::error::{Result, thrown};
 
-/// What a function does when JavaScript calls it with one argument or none; null is `undefined`.
-pub trait Called: 'static {
-    /// Is called with the environment that calls.
-    fn called(&self, env: Env, argument: sys::napi_value) -> Result<sys::napi_value>;
-}
-
-/// Makes a function, which keeps alive what is called.
-pub fn function<T: Called>(env: Env, called: Rc<T>) -> Result<Unknown<'static>> {
-    let (env, data, mut made) = (env.raw(), Rc::into_raw(called).cast_mut().cast(), null_mut());
-    // SAFETY: the environment is alive, and this is its thread. The count that `data` is goes with the function.
+/// Makes a function. `called` is what it does when JavaScript calls it with one argument or none, in the environment that calls; null
+/// is `undefined`.
+pub fn function<T>(env: Env, called: T) -> Result<Unknown<'static>>
+where
+    T: Fn(Env, sys::napi_value) -> Result<sys::napi_value> + 'static,
+{
+    let (env, data, mut made) = (env.raw(), Box::into_raw(Box::new(called)).cast(), null_mut());
+    // SAFETY: the environment is alive, and this is its thread. What `data` is goes with the function.
     let status = unsafe {
         match sys::napi_create_function(env, null_mut(), 0, Some(call::<T>), data, &mut made) {
             sys::Status::napi_ok => {
@@ -37,16 +34,19 @@ pub fn function<T: Called>(env: Env, called: Rc<T>) -> Result<Unknown<'static>> 
     Ok(unsafe { Unknown::from_raw_unchecked(env, made) })
 }
 
-unsafe extern "C" fn call<T: Called>(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+unsafe extern "C" fn call<T>(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value
+where
+    T: Fn(Env, sys::napi_value) -> Result<sys::napi_value>,
+{
     let (mut count, mut argument, mut data): (_, _, *mut c_void) = (1, null_mut(), null_mut());
     // SAFETY: this is the call that `info` is of, and there is room for one argument.
     let status = unsafe { sys::napi_get_cb_info(env, info, &mut count, &mut argument, null_mut(), &mut data) };
     if status != sys::Status::napi_ok {
         return null_mut();
     }
-    // SAFETY: the function has a count of it, and is alive.
+    // SAFETY: it is the function's, which is alive.
     let called = unsafe { &*data.cast::<T>() };
-    let result = catch_unwind(AssertUnwindSafe(|| called.called(Env::from_raw(env), argument)));
+    let result = catch_unwind(AssertUnwindSafe(|| called(Env::from_raw(env), argument)));
     let panicked = |_| Err(thrown(Error::new(Code::Internal, "a function of the native half panicked")));
     result.unwrap_or_else(panicked).unwrap_or_else(|error| {
         // SAFETY: the environment is alive, and nothing else of this call is done.
@@ -56,6 +56,6 @@ unsafe extern "C" fn call<T: Called>(env: sys::napi_env, info: sys::napi_callbac
 }
 
 unsafe extern "C" fn on_gone<T>(_: sys::napi_env, data: *mut c_void, _: *mut c_void) {
-    // SAFETY: this count was the function's, which nobody has any more.
-    drop(unsafe { Rc::from_raw(data.cast::<T>()) });
+    // SAFETY: it was the function's, which nobody has any more.
+    drop(unsafe { Box::from_raw(data.cast::<T>()) });
 }

@@ -8,7 +8,6 @@ use quotalock::convert;
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
-use crate::given::{micros, unsigned};
 
 /// A handle for a lock of any kind.
 #[napi]
@@ -75,7 +74,7 @@ impl Lock {
     /// Makes every later fencing token larger.
     #[napi(catch_unwind)]
     pub fn raise_floor(&self, floor: f64) -> Result<()> {
-        unsigned("floor", floor).and_then(|floor| self.inner.raise_floor(floor)).map_err(thrown)
+        convert::unsigned_float("floor", floor).and_then(|floor| self.inner.raise_floor(floor)).map_err(thrown)
     }
 
     /// Why the last acquisition was not granted.
@@ -111,7 +110,7 @@ impl Channel {
     /// Acquires, under the number `id`, and waits for at most so long. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn acquire(&mut self, env: Env, id: f64, lock: &Lock, wait_ms: f64) -> Result<()> {
-        let make = || lock.inner.acquire(convert::duration(micros("wait", wait_ms)?));
+        let make = || lock.inner.acquire(convert::duration(convert::micros_from_float_ms("wait", wait_ms)?));
         let acquiring = make().map_err(thrown)?;
         self.submit_now(env, id, acquiring.erased());
         Ok(())
@@ -126,7 +125,7 @@ impl Channel {
     /// Extends the lease, under the number `id`. Collect afterwards.
     #[napi(catch_unwind)]
     pub fn extend(&mut self, env: Env, id: f64, lock: &Lock, ttl_ms: Option<f64>) -> Result<()> {
-        let make = || lock.inner.extend(ttl_ms.map(|ms| micros("ttl", ms)).transpose()?);
+        let make = || lock.inner.extend(ttl_ms.map(|ms| convert::micros_from_float_ms("ttl", ms)).transpose()?);
         let op = make().map_err(thrown)?;
         self.submit_now(env, id, op.erased());
         Ok(())

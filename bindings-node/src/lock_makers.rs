@@ -2,11 +2,10 @@
 
 use napi::bindgen_prelude::{BufferSlice, ClassInstance};
 use napi_derive::napi;
-use quotalock::LockOptions;
+use quotalock::{LockOptions, convert};
 
 use crate::client::Client;
 use crate::error::{Result, thrown};
-use crate::given::micros;
 use crate::lock::Lock;
 use crate::locks::{as_is, count, made, time};
 
@@ -34,7 +33,7 @@ pub fn make_lock(
 ) -> Result<Lock> {
     let make = || {
         // Each acquisition is given it; a wrong one is refused here, as the other options are.
-        micros("wait", wait_ms)?;
+        convert::micros_from_float_ms("wait", wait_ms)?;
         let mut options = LockOptions::default();
         time("ttl", ttl_ms, &mut options.ttl)?;
         as_is("fair", fair, &mut options.fair)?;

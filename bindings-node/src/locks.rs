@@ -1,10 +1,9 @@
 //! The locks of all kinds, and how their options are read: [`crate::lock_makers`] has the options.
 
 use napi::bindgen_prelude::{BufferSlice, ClassInstance};
-use quotalock::{LockOptions, Result};
+use quotalock::{LockOptions, Result, convert};
 
 use crate::client::Client;
-use crate::given::{micros, unsigned};
 use crate::lock::Lock;
 
 /// Makes a handle for a lock of this kind, with `weight` of its `permits`.
@@ -20,7 +19,10 @@ pub fn made(
     let first = names.first().copied().unwrap_or_default();
     let inner = match (kind, clients.as_slice()) {
         ("semaphore", [client]) => {
-            let (permits, weight) = (unsigned("permits", permits)?, unsigned("weight", weight.unwrap_or(1.0))?);
+            let (permits, weight) = (
+                convert::unsigned_float("permits", permits)?,
+                convert::unsigned_float("weight", weight.unwrap_or(1.0))?,
+            );
             client.semaphore(first, permits, weight, options)
         }
         ("read", [client]) => client.read_lock(first, options),
@@ -33,12 +35,12 @@ pub fn made(
 
 /// Reads a duration into an option, which keeps its default if none is given.
 pub fn time(what: &str, given: Option<f64>, option: &mut u64) -> Result<()> {
-    set(given.map(|ms| micros(what, ms)), option)
+    set(given.map(|ms| convert::micros_from_float_ms(what, ms)), option)
 }
 
 /// Reads a whole number.
 pub fn count(what: &str, given: Option<f64>, option: &mut u64) -> Result<()> {
-    set(given.map(|count| unsigned(what, count)), option)
+    set(given.map(|count| convert::unsigned_float(what, count)), option)
 }
 
 /// Takes over a bool or a text, which JavaScript has checked.

@@ -2,12 +2,11 @@
 
 use napi::bindgen_prelude::{Buffer, BufferSlice, ClassInstance};
 use napi_derive::napi;
-use quotalock::{DEFAULT_HOLD, Opening, StockOptions};
+use quotalock::{DEFAULT_HOLD, Opening, StockOptions, convert};
 
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
-use crate::given::{micros, unsigned};
 
 /// The units of a sale.
 #[napi]
@@ -28,8 +27,10 @@ impl Client {
     ) -> Result<Stock> {
         let base = StockOptions::default();
         let make = || {
-            let ledger_cap = ledger_cap.map_or(Ok(base.ledger_cap), |cap| unsigned("ledger_cap", cap))?;
-            let retention = retention_ms.map_or(Ok(base.retention), |ms| micros("retention", ms))?;
+            let ledger_cap =
+                ledger_cap.map_or(Ok(base.ledger_cap), |cap| convert::unsigned_float("ledger_cap", cap))?;
+            let retention =
+                retention_ms.map_or(Ok(base.retention), |ms| convert::micros_from_float_ms("retention", ms))?;
             let scope = scope.map(|scope| scope.to_vec());
             self.inner.stock(&name, StockOptions { scope, ledger_cap, retention })
         };
@@ -59,11 +60,12 @@ impl Channel {
         prizes: Vec<Buffer>,
     ) -> Result<()> {
         self.describe(|_| {
-            let per_buyer = per_buyer.map(|most| unsigned("per_buyer", most)).transpose()?;
+            let per_buyer = per_buyer.map(|most| convert::unsigned_float("per_buyer", most)).transpose()?;
             // Whether there is such a time, the core says.
-            let ends = ends_ms.map(|ms| unsigned("ends", ms)).transpose()?.map(|ms| ms.saturating_mul(1_000));
+            let ends =
+                ends_ms.map(|ms| convert::unsigned_float("ends", ms)).transpose()?.map(|ms| ms.saturating_mul(1_000));
             let opening = Opening { per_buyer, ends, prizes: owned(&prizes) };
-            Ok(stock.inner.open(unsigned("quantity", quantity)?, opening)?.erased())
+            Ok(stock.inner.open(convert::unsigned_float("quantity", quantity)?, opening)?.erased())
         })
     }
 
@@ -83,7 +85,7 @@ impl Channel {
         request_id: Option<BufferSlice>,
     ) -> Result<()> {
         self.describe(|_| {
-            let quantity = unsigned("quantity", quantity)?;
+            let quantity = convert::unsigned_float("quantity", quantity)?;
             Ok(stock.inner.restock(quantity, &owned(&prizes), request_id.as_deref())?.erased())
         })
     }
@@ -99,7 +101,7 @@ impl Channel {
         request_id: Option<BufferSlice>,
     ) -> Result<()> {
         self.describe(|_| {
-            let (quantity, hold) = (unsigned("quantity", quantity)?, hold(hold_ms)?);
+            let (quantity, hold) = (convert::unsigned_float("quantity", quantity)?, hold(hold_ms)?);
             Ok(stock.inner.take(&buyer, quantity, hold, request_id.as_deref())?.erased())
         })
     }
@@ -117,7 +119,7 @@ impl Channel {
     ) -> Result<()> {
         self.describe(|_| {
             let quantities: quotalock::Result<Vec<u64>> =
-                quantities.iter().map(|quantity| unsigned("quantity", *quantity)).collect();
+                quantities.iter().map(|quantity| convert::unsigned_float("quantity", *quantity)).collect();
             let takes: Vec<_> = stocks.iter().map(|stock| &stock.inner).zip(quantities?).collect();
             Ok(client.inner.take_all(&takes, &buyer, hold(hold_ms)?, request_id.as_deref())?.erased())
         })
@@ -174,18 +176,20 @@ impl Channel {
     /// Describes a page of holds.
     #[napi(catch_unwind)]
     pub fn reservations(&mut self, stock: &Stock, cursor: Option<String>, count: f64) -> Result<()> {
-        self.describe(|_| Ok(stock.inner.reservations(cursor.as_deref(), unsigned("count", count)?)?.erased()))
+        self.describe(|_| {
+            Ok(stock.inner.reservations(cursor.as_deref(), convert::unsigned_float("count", count)?)?.erased())
+        })
     }
 
     /// Describes a reading of the ledger.
     #[napi(catch_unwind)]
     pub fn ledger(&mut self, stock: &Stock, after: Option<String>, count: f64) -> Result<()> {
-        self.describe(|_| Ok(stock.inner.ledger(after.as_deref(), unsigned("count", count)?)?.erased()))
+        self.describe(|_| Ok(stock.inner.ledger(after.as_deref(), convert::unsigned_float("count", count)?)?.erased()))
     }
 }
 
 fn hold(given_ms: Option<f64>) -> quotalock::Result<u64> {
-    given_ms.map_or(Ok(DEFAULT_HOLD), |ms| micros("hold", ms))
+    given_ms.map_or(Ok(DEFAULT_HOLD), |ms| convert::micros_from_float_ms("hold", ms))
 }
 
 fn owned(prizes: &[Buffer]) -> Vec<Vec<u8>> {

@@ -3,17 +3,17 @@
 use napi::Env;
 use napi::bindgen_prelude::BufferSlice;
 use napi_derive::napi;
+use quotalock::convert;
 use quotalock::testing::{self, TestValueKind};
 
 use crate::channel::Channel;
 use crate::client::Client;
 use crate::error::{Result, thrown};
-use crate::given::unsigned;
 
 /// Sets the time in microseconds of a client's calls; none goes back to the server's.
 #[napi(catch_unwind)]
 pub fn set_time(client: &Client, micros: Option<f64>) -> Result<()> {
-    let micros = micros.map(|given| unsigned("time", given)).transpose();
+    let micros = micros.map(|given| convert::unsigned_float("time", given)).transpose();
     micros.and_then(|micros| testing::set_time(&client.inner, micros)).map_err(thrown)
 }
 

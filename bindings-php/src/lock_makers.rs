@@ -60,7 +60,7 @@ macro_rules! with_lock_makers {
                 $crate::locks::lock_all(self.handle(), names, || given.read())
             }
 
-            /// Makes a handle for `weight` of a semaphore's `permits`.
+            /// Makes a handle for a semaphore that has `permits` permits.
             #[php(defaults(
                 weight = 1, ttlMs = 30000, waitMs = 0, fair = false, tokenAbove = 0, label = "\"\"", replicasAck = 0,
                 ackTimeoutMs = 100

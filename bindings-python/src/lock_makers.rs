@@ -53,7 +53,7 @@ impl Client {
         locks::lock_all(self, names, maker.read(given, named)?)
     }
 
-    /// Makes a handle for `weight` of a semaphore's `permits`.
+    /// Makes a handle for a semaphore that has `permits` permits.
     #[pyo3(signature = (name, permits, *given, **named),
            text_signature = "($self, name, permits, weight=1, ttl=30.0, wait=0.0, fair=False, renew=True, max_hold=3600.0, token_above=0, label='', replicas_ack=0, ack_timeout=0.1)")]
     fn semaphore(

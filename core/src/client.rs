@@ -15,7 +15,7 @@ use wire::base::endpoint::Endpoint;
 use wire::base::error::{Error, Result, shown};
 use wire::base::fork::ForkCell;
 use wire::base::url::redacted;
-use wire::call::around::OnError;
+use wire::call::command::OnError;
 use wire::memory::stand_in::StandIn;
 use wire::metrics;
 use wire::reactor::partings;

@@ -32,7 +32,7 @@ pub fn rule_amount(what: &str, given: f64) -> Result<u64> {
     if given.is_finite() && given > EXACT {
         return Err(above_any_rule(what, given));
     }
-    unsigned(what, whole(what, given)?)
+    unsigned_float(what, given)
 }
 
 /// A whole number given as a float, which is all that JavaScript has.
@@ -48,6 +48,22 @@ pub fn whole(what: &str, given: f64) -> Result<i64> {
         return Err(Error::invalid(format!("{what} {given:?} is not a whole number: round it")));
     }
     Ok(given as i64)
+}
+
+/// As [`unsigned`], of a number given as a float.
+///
+/// # Errors
+/// Those of [`whole`] and [`unsigned`].
+pub fn unsigned_float(what: &str, given: f64) -> Result<u64> {
+    unsigned(what, whole(what, given)?)
+}
+
+/// As [`micros_from_ms`], of a number given as a float.
+///
+/// # Errors
+/// Those of [`whole`] and [`micros_from_ms`].
+pub fn micros_from_float_ms(what: &str, given: f64) -> Result<u64> {
+    micros_from_ms(what, whole(what, given)?)
 }
 
 /// Microseconds from milliseconds (PHP, Node).
@@ -91,4 +107,18 @@ pub fn seconds(micros: u64) -> f64 {
 /// Microseconds as a [`Duration`].
 pub fn duration(micros: u64) -> Duration {
     Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_float_is_taken_if_it_is_a_whole_number_in_bounds() {
+        let (unsigned, micros) =
+            (|given| unsigned_float("cost", given).ok(), |given| micros_from_float_ms("ttl", given).ok());
+        assert_eq!([0.0, 7.0, -1.0, 0.5, f64::NAN].map(unsigned), [Some(0), Some(7), None, None, None]);
+        assert_eq!([0.0, 7.0, -1.0, 0.5, 1e16].map(micros), [Some(0), Some(7_000), None, None, None]);
+        assert_eq!([7.0, 1e16].map(|given| rule_amount("limit", given).ok()), [Some(7), None]);
+    }
 }

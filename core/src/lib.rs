@@ -79,5 +79,5 @@ pub use wire::base::shared::SharedBy;
 pub use wire::base::source::Source;
 pub use wire::base::url::redacted;
 pub use wire::call::answer::{Answer, AnswerValue};
-pub use wire::call::around::OnError;
+pub use wire::call::command::OnError;
 pub use wire::op::Op;

@@ -69,12 +69,12 @@ CACHES = (
     ("caches", "PHP", "Laravel Cache"),
 )
 REQUESTS = (
-    ("requests", "php-fpm, nginx, admitted", "phpredis, Lua"),
-    ("requests", "php-fpm, nginx, admitted", "Laravel RateLimiter"),
+    ("requests", "php-fpm, nginx, allowed", "phpredis, Lua"),
+    ("requests", "php-fpm, nginx, allowed", "Laravel RateLimiter"),
     ("requests", "php-fpm, nginx, denied", "Laravel RateLimiter"),
-    ("requests", "FastAPI, uvicorn, admitted", "slowapi"),
+    ("requests", "FastAPI, uvicorn, allowed", "slowapi"),
     ("requests", "FastAPI, uvicorn, denied", "slowapi"),
-    ("requests", "Fastify, admitted", "@fastify/rate-limit"),
+    ("requests", "Fastify, allowed", "@fastify/rate-limit"),
     ("requests", "Fastify, denied", "@fastify/rate-limit"),
 )
 IN_README = (
@@ -136,7 +136,7 @@ def in_readme() -> str:
         for name, noise in noises
     )
     heading = (
-        f"Calls per second, all admitted. Medians of one run of `make compare` on {date.split()[0]} "
+        f"Calls per second, all allowed. Medians of one run of `make compare` on {date.split()[0]} "
         f"({machine.partition(' (')[0]}, {server}).\n{told.strip()}\n\n"
     ).replace("%", " %")
     return heading + table(("", "Quotalock", "compared with", "", "speed"), lines, left=(0, 2))
@@ -156,12 +156,12 @@ def frameworks() -> str:
         for row in FRAMEWORKS["php"]
     ]
     others = [
-        [row["predecessor"], *(f"{row[kind]:g}x" if kind in row else "" for kind in ("admitted", "denied", "prefetch"))]
+        [row["predecessor"], *(f"{row[kind]:g}x" if kind in row else "" for kind in ("allowed", "denied", "prefetch"))]
         for row in FRAMEWORKS["others"]
     ]
     head = ("compared with", "requests per second", "p99 (less is better)", "calls per second in one process")
     first = table(head, php)
-    second = table(("compared with", "admitted", "denied", "100 busy keys, with `prefetch: 50`"), others)
+    second = table(("compared with", "allowed", "denied", "100 busy keys, with `prefetch: 50`"), others)
     return f"{first}\n{second}"
 
 

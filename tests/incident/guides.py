@@ -302,7 +302,7 @@ PRELUDES = {
 COUNTS = {
     "alerts": 0,
     "algorithms": 0,
-    "limiters": 7,
+    "limiters": 8,
     "changing-policies": 0,
     "limiter-internals": 0,
     "fencing-tokens": 0,
@@ -327,6 +327,7 @@ COUNTS = {
 }
 # What an example prints in every language: by guide and place in it; nothing if it is not listed.
 _PRINTED = {
+    ("limiters", 1): "9 of 10 left\n99 of 100 left\n",
     ("stock", 1): "sold\n",
     ("stock", 2): "600\nopen 599 0 1 1\n",
     ("stock", 3): "ended 0\n",
@@ -344,7 +345,7 @@ _PRINTED = {
 # Where one language prints something else.
 _OTHERWISE = {
     ("limiters", 0, "python"): "19 99999\n",
-    ("limiters", 2, "python"): "7\n",
+    ("limiters", 3, "python"): "7\n",
     ("once", 1, "python"): "{'order': 981}\n",
 }
 

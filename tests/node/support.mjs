@@ -143,16 +143,33 @@ async function answers(path) {
   }
 }
 
-/** A port on which nobody listens, below those that the system gives to outgoing connections. */
+/**
+ * A port on which nobody listens, below those that the system gives to outgoing connections. It stays reserved while
+ * this process lives, so that a server which is down finds its port free when it starts again.
+ */
 export async function freePort() {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000)
-    const server = createServer()
-    server.listen(port, '127.0.0.1')
-    const [taken] = await Promise.race([once(server, 'listening'), once(server, 'error')]).catch((error) => [error])
-    server.close()
-    if (taken === undefined) return `${port}`
+    // A name that one process at a time can have, among the tests of PHP too.
+    const reservation = await listening(`\0quotalock-port-${port}`)
+    const server = reservation && (await listening(port, '127.0.0.1'))
+    server?.close()
+    if (server) return `${port}`
+    reservation?.close()
   }
+}
+
+/**
+ * A server that listens there and does not keep the process alive, or null where another one does.
+ * @param {...any} place
+ */
+async function listening(...place) {
+  const server = createServer().unref()
+  server.listen(...place)
+  return once(server, 'listening').then(
+    () => server,
+    () => null,
+  )
 }
 
 /**

@@ -12,7 +12,7 @@ import { freePort, ownRedis } from '../node/support.mjs'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TOKEN = 'a-token-for-the-tests-of-the-page'
 /** How long anything may take to be seen, on a machine that does other things too. */
-export const SOON = 20_000
+export const SOON = 60_000
 
 const chrome = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',

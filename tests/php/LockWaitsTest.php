@@ -94,14 +94,26 @@ final class LockWaitsTest extends TestCase
         $holder = $client->lock('n');
         $holder->acquire();
         $redis = new Connection($server->url());
-        $subscriptions = fn (): array => array_filter($redis->clients(), fn (array $each) => $each['sub'] > 0);
-        self::assertSame(0, count($subscriptions()), 'the subscriptions before');
-        foreach (['n', 'n', 'm'] as $name) {
+        $subscriptions = function () use ($redis): array {
+            return array_column(array_filter($redis->clients(), fn (array $each) => $each['sub'] > 0), 'id');
+        };
+        self::assertSame([], $subscriptions(), 'the subscriptions before');
+        $wait = function (string $name) use ($client): void {
             self::assertTrue(isFree($client, 'm'), 'whether the other is free');
             $lock = $client->lock($name);
             self::assertSame($name === 'm', $lock->acquire(30), "whether $name is granted");
             $lock->release();
-            self::assertSame(1, count($subscriptions()), 'the subscriptions');
+        };
+        // A short wait may end before it has subscribed.
+        eventually(function () use ($wait, $subscriptions): bool {
+            $wait('n');
+            return $subscriptions() !== [];
+        }, fn () => 'no wait has subscribed');
+        $first = $subscriptions();
+        self::assertCount(1, $first, 'the subscriptions');
+        foreach (['n', 'm'] as $name) {
+            $wait($name);
+            self::assertSame($first, $subscriptions(), 'the subscriptions');
         }
     }
 }

@@ -35,4 +35,17 @@ final class PackageTest extends TestCase
         array_map(unlink(...), glob("$folder/*"));
         rmdir($folder);
     }
+
+    public function testASecondCopyIsRefusedByPhpAndTheFirstOneWorks(): void
+    {
+        $copy = sys_get_temp_dir() . '/quotalock-copy-' . bin2hex(random_bytes(6)) . '.so';
+        copy(extension(), $copy);
+        $code = 'echo (new Quotalock\Client("memory://"))->limiter("n", "3/day")->consume("k")->remaining;';
+        foreach ([extension(), $copy] as $second) {
+            [$output, $status] = php($code, ['-d', "extension=$second"]);
+            self::assertStringContainsString('Module "ratelimit" is already loaded', $output, 'the warning');
+            self::assertSame(['2', 0], [substr($output, -1), $status], 'what the first one answers');
+        }
+        unlink($copy);
+    }
 }

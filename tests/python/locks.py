@@ -48,3 +48,11 @@ async def until_left_alone(lock: aio.Lock) -> None:
             return
         assert time.monotonic() < give_up, seen
         await asyncio.sleep(0.01)
+
+
+async def until_awaited(lock: aio.Lock) -> None:
+    """Somebody waits for it, and the loop has read that: a connection's answers come in order."""
+    give_up = time.monotonic() + PATIENT
+    while (await lock.inspect()).waiters == 0:
+        assert time.monotonic() < give_up
+        await asyncio.sleep(0.005)

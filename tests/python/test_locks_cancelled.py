@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from locks import PATIENT, until_left_alone
+from locks import PATIENT, until_awaited, until_left_alone, wait_until
 from quotalock import aio
 from quotalock.aio._wrapper import on_loop
 from surface import run
@@ -112,11 +111,11 @@ def test_a_grant_that_comes_with_the_cancellation_is_given_back(store_url: str, 
         for _ in range(20):
             assert await holder.acquire()
             task = asyncio.create_task(lock.acquire(60))
-            await asyncio.sleep(0.005)
+            await until_awaited(holder)
             release = on_loop(holder._native.release)()
             # The loop stands still while the lock is passed on.
-            while not told and lock.token is None:
-                time.sleep(0.001)
+            if not told:
+                wait_until(lambda: lock.token is not None)
             if not told:
                 task.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -76,3 +76,13 @@ def test_threads_count_exactly_and_leave_no_lock(name: str, server: Path, tmp_pa
     ]
     assert wrong == []
     print(f"{ROUNDS * THREADS} threads x {REQUESTS} requests x 6 calls on {name}: {len(wrong)} wrong answers")
+
+
+def test_php_refuses_a_build_for_another_kind_of_php_with_the_documented_words() -> None:
+    """The extension of this row is for a PHP with threads, and the machine's PHP has none."""
+    command = ["/usr/bin/php8.2", "-n", "-d", f"extension={os.environ['QUOTALOCK_PHP_EXTENSION']}", "-r", ""]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PHP")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    refused = "undefined symbol: executor_globals_offset"
+    assert refused in done.stdout + done.stderr
+    assert f"`{refused}`" in (HERE.parents[1] / "docs/troubleshooting.md").read_text()

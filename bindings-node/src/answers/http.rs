@@ -1,7 +1,6 @@
 //! What decisions tell over HTTP. JavaScript writes a decision as it read it, and says whose limiter's it is.
 
 use std::ptr::null_mut;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Float64Array, FromNapiValue, Unknown};
@@ -13,7 +12,7 @@ use quotalock::{
 
 use super::WIDTH;
 use crate::error::{Result, failed, thrown};
-use crate::function::{Called, function};
+use crate::function::function;
 
 /// What is asked for, added up.
 const PROBLEM: u32 = 1;
@@ -38,14 +37,15 @@ pub fn header_fields(syntax: String, legacy: bool) -> Result<u32> {
 /// one text, which crosses faster than several.
 #[napi(catch_unwind, ts_return_type = "(names: string | string[]) => string")]
 pub fn teller(env: Env, outbox: Float64Array) -> Result<Unknown<'static>> {
-    function(env, Rc::new(Teller { outbox }))
+    let teller = Teller { outbox };
+    function(env, move |env, names| teller.called(env, names))
 }
 
 struct Teller {
     outbox: Float64Array,
 }
 
-impl Called for Teller {
+impl Teller {
     fn called(&self, env: Env, names: sys::napi_value) -> Result<sys::napi_value> {
         // SAFETY: it is the argument of the call that is made of us.
         let names = unsafe { Either::<String, Vec<String>>::from_napi_value(env.raw(), names) }.map_err(failed)?;
@@ -59,9 +59,7 @@ impl Called for Teller {
             _ => Err(thrown(Error::new(Code::Internal, "no text could be made"))),
         }
     }
-}
 
-impl Teller {
     fn tell(&self, names: &Either<String, Vec<String>>) -> quotalock::Result<String> {
         let (&[asked, end], _) = self.outbox.split_first_chunk().ok_or_else(odd)?;
         let (asked, numbers) = (asked as u32, self.outbox.get(2..end as usize).ok_or_else(odd)?);

@@ -112,11 +112,11 @@ class Client:
       `quotalock.aio` it may be a coroutine function. The client keeps a reference to it.
     * `deny_cache_max`: the longest time for which this process remembers a denial (0 ms to 1 minute; default: 1 s).
       After Redis has denied a call, the process denies the same call without asking Redis, until the call could be
-      admitted. With 0, every call asks Redis.
-    * `on_decision`: a function that is called after each decision of this client's limiters that charges or denies,
-      right before the call ends. It gets the decision and the key as it was given. It is not called for calls that only
-      read the state, fail or are aborted. An error in the function does not affect the call. The function is called on
-      the thread of the call. An error in it goes to `sys.unraisablehook`.
+      allowed. With 0, every call asks Redis.
+    * `on_decision`: a function that is called after each decision that charges or denies, by any limiter of this
+      client, right before the call ends. It gets the decision and the key as it was given. It is not called for calls
+      that only read the state, fail or are aborted. An error in the function does not affect the call. The function is
+      called on the thread of the call. An error in it goes to `sys.unraisablehook`.
     * `on_lost`: a function that is called when a lock of this client is found to be lost, once for each grant. It gets
       the handle. An error in it is treated like one in `on_decision`. The function is called on the thread that reads,
       extends or releases the lock. With `quotalock.aio` the loop calls it at once.
@@ -264,8 +264,8 @@ class Client:
         replicas_ack: int = 0,
         ack_timeout: float = 0.1,
     ) -> Lock:
-        """Makes a handle for `weight` of a semaphore's `permits`. At most 1,024 handles hold permits at once. All users
-        of a semaphore must give the same `permits`.
+        """Makes a handle for a semaphore that has `permits` permits. The handle acquires `weight` of them. At most
+        1,024 handles hold permits at once. All users of a semaphore must give the same `permits`.
 
         * `name`: the name: 1 to 1,024 bytes of any value.
         * `permits`: the number of permits of the semaphore: the same number wherever this semaphore is used (1 to 2^31
@@ -352,9 +352,9 @@ class Client:
           several of them. The scope is a part of the keys, so all handles of a sale must have the same scope.
         * `ledger_cap`: how many entries the ledger keeps, approximately (1,000 to 100,000,000; default: 100,000). The
           value is fixed when the sale is opened.
-        * `retention`: how long the sale and its ledger are kept, but in any case half of this time (1 minute to 36,500
-          days; default: 30 days). The time begins at the latest of three moments: the end of the sale, the end of its
-          last hold, and the last call that wrote. The value is fixed when the sale is opened.
+        * `retention`: about how long the sale and its ledger are kept; they are never removed before half of this time
+          (1 minute to 36,500 days; default: 30 days). The time begins at the latest of three moments: the end of the
+          sale, the end of its last hold, and the last call that wrote. The value is fixed when the sale is opened.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -373,8 +373,8 @@ class Client:
         * `takes`: at most 100 stocks of this client, without duplicates, each with a quantity.
         * `buyer`: the buyer: 1 to 1,024 bytes.
         * `hold`: how long the units are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock;
-          for several stocks, to the first stock in the order of their Redis keys.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock.
+          With `Client.take_all`, use a new id for each basket.
 
         Raises `InvalidArgument` for an invalid stock, quantity or buyer; `CrossSlot` for stocks without a common scope
         in a cluster.
@@ -391,7 +391,7 @@ class Client:
 
     def cancel_all(self, reservations: Iterable[tuple[Stock, str]]) -> bool:
         """Returns the units of several reservations to their stocks in one atomic call, except those that have ended or
-        were confirmed. Returns True if there were no such exceptions.
+        were confirmed. Returns True if the units of all the reservations were returned.
 
         * `reservations`: at most 100 pairs of a stock and a reservation id, without duplicates.
 
@@ -442,16 +442,16 @@ class Client:
         * `stale`: how long a stale value is still served after `fresh`, while one caller loads a new value (0 ms to
           3,650 days; default: 0 ms).
         * `lease`: how long one caller loads alone (10 ms to 1 hour; default: 10 s). The lease is not renewed: if a load
-          takes longer, another caller loads too, and the value of the load that began last wins.
-        * `negative`: how long the result that there is no value is fresh (0 ms to 3,650 days; default: None, the value
-          of `fresh`). With 0, this result is not stored.
+          takes longer, another caller loads too, and the value of the load that began last is kept.
+        * `negative`: how long None, the result of a loader that found no value, is fresh (0 ms to 3,650 days; default:
+          None, the value of `fresh`). With 0, None is not stored.
         * `error_ttl`: how long the error of a loader is remembered (0 ms to 1 hour; default: 1 s). During this time no
           other caller loads.
         * `beta`: how early a value is refreshed before it is stale, from 0 (never) to 100 (default: 1.0). A larger
           number refreshes earlier.
         * `when_away`: the behaviour of a `get` while Redis cannot answer: with `raise` it fails, with `load` it runs
-          the loader as if there were no cache (default: `raise`). If Redis goes down during a load, `get` fails with
-          `raise`, although the value was loaded, and returns the value with `load`.
+          the loader as if there were no cache (default: `raise`). If Redis goes down during a load, `get` cannot store
+          the loaded value: with `raise` it fails even then, with `load` it returns the value.
 
         Raises `InvalidArgument` for an empty name, one over 1,024 bytes, or an invalid option.
         """
@@ -511,18 +511,18 @@ class Limiter:
         """The largest number of permits that the limiter takes from Redis at once; None if each call asks Redis."""
 
     def consume(self, key: str | bytes | int, cost: int = 1, request_id: str | bytes | None = None) -> Decision:
-        """Charges `cost` to every rule if all rules admit it, otherwise to none. A call with the cost 0 only reads the
+        """Charges `cost` to every rule if all rules allow it, otherwise to none. A call with the cost 0 only reads the
         state. A cost above a limit is always denied.
 
         * `cost`: the cost of the call (0 to 2^52; default: 1). A call with the cost 0 only reads the state.
         * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes, such as a UUID. While the id is
-          remembered, a call with the same id and key returns the first answer and is not charged again. A denied call
-          is decided again.
+          remembered, a call with the same id and key returns the first answer and is not charged again. A denial is not
+          remembered: the next call with its id is decided again.
         """
 
     def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as the rules admit now, up to `most`. `Decision.cost` is the amount that was charged. If
-        nothing is admitted, the call is denied, and the decision is that for a cost of 1.
+        """Charges as much as the rules allow now, up to `most`. `Decision.cost` is the amount that was charged. If the
+        rules allow nothing, the call is denied, with the decision that `consume` would return for a cost of 1.
 
         * `most`: the largest amount to charge (1 to 2^52).
         """
@@ -548,7 +548,9 @@ class Limiter:
         """
 
     def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """Returns the decision that `consume` would return, and never writes."""
+        """Decides like `consume`, but charges and writes nothing. `Decision.remaining` is the amount that could be
+        consumed now.
+        """
 
     def require(self, key: str | bytes | int, cost: int = 1) -> Decision:
         """Works like `consume`, but raises an error if the call is denied.
@@ -558,23 +560,23 @@ class Limiter:
 
     def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
         """Works like `consume`, but after a denial it sleeps for `Decision.retry_after` and tries again. If the call
-        cannot be admitted within `timeout`, it returns the denial at once.
+        cannot be allowed within `timeout`, it returns the denial at once.
 
         * `timeout`: the longest time to wait (0 ms to 36,500 days).
         """
 
     def refund(self, key: str | bytes | int, amount: int, request_id: str | bytes | None = None) -> Decision:
-        """Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the decision
-        that a `peek` right after it would return.
+        """Gives back `amount` of the consumed cost; the count of a rule does not fall below zero. Returns the new state
+        of the key, as a `peek` does.
 
         * `amount`: the amount to give back (1 to 2^52).
-        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a call
-          with the same id and key gives nothing back again.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, a second
+          call with the same id and key gives nothing back.
         """
 
     def block(self, key: str | bytes | int, duration: float) -> Decision:
-        """Denies all calls of `key` for `duration`, and replaces an earlier block. Returns the decision that a `peek`
-        right after it would return. If Redis cannot store the block, the call fails, whatever `on_error` is.
+        """Denies all calls of `key` for `duration`, and replaces an earlier block. Returns the new state of the key, as
+        a `peek` does. If Redis cannot store the block, the call fails, whatever `on_error` is.
 
         * `duration`: how long calls are denied, from now (1 ms to 36,500 days).
 
@@ -625,12 +627,12 @@ class Decision:
 
     @property
     def remaining(self) -> int:
-        """The amount that could be consumed now; 0 while the key is blocked."""
+        """The amount that can be consumed after this call; 0 while the key is blocked."""
 
     @property
     def retry_after(self) -> float | None:
-        """The number of seconds until the same call would be admitted, if there are no other calls. 0 if the call was
-        admitted, None if it can never be admitted.
+        """The number of seconds until the same call would be allowed, if there are no other calls. 0 if the policy
+        allowed the call, None if it can never be allowed.
         """
 
     @property
@@ -659,8 +661,8 @@ class Decision:
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
         """Returns the header fields for the response, in their order. If the call was denied, they include
-        `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the
-        longest period of the rules that can never admit it.
+        `Retry-After`, in whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never
+        helps, `Retry-After` is the period of the rule with that limit (the longest, if there are several).
 
         * `syntax`: the format of the quota fields (default: `draft-11`). `draft-11` returns `RateLimit-Policy` and
           `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
@@ -705,8 +707,8 @@ class CombinedDecision:
 
     @property
     def retry_after(self) -> float | None:
-        """The number of seconds until the same call would be admitted, if there are no other calls. 0 if the call was
-        admitted, None if it can never be admitted.
+        """The number of seconds until the same call would be allowed, if there are no other calls. 0 if the policy
+        allowed the call, None if it can never be allowed.
         """
 
     @property
@@ -721,8 +723,8 @@ class CombinedDecision:
 
     def headers(self, syntax: _HeaderSyntax = "draft-11", legacy: bool = False) -> dict[str, str]:
         """Returns the header fields for the response, in their order. If the call was denied, they include
-        `Retry-After`, in whole seconds, rounded up, at least 1. If the call can never be admitted, `Retry-After` is the
-        longest period of the rules that can never admit it.
+        `Retry-After`, in whole seconds, rounded up, at least 1. If the cost is above a limit, so that waiting never
+        helps, `Retry-After` is the period of the rule with that limit (the longest, if there are several).
 
         * `syntax`: the format of the quota fields (default: `draft-11`). `draft-11` returns `RateLimit-Policy` and
           `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, with an item for each rule; `none` leaves them out.
@@ -748,7 +750,7 @@ class CombinedDecision:
 class Reservation:
     """An amount held by `Limiter.reserve`. Any process that knows its limiter, key and id can settle it.
 
-    As a bool, a reservation is true if its estimate was admitted, or if `Limiter.reservation` made it, which does not
+    As a bool, a reservation is true if its estimate was allowed, or if `Limiter.reservation` made it, which does not
     ask Redis.
     """
 
@@ -769,8 +771,9 @@ class Reservation:
         the rules that still count it. If it was too low, the difference is charged, even above the limit. Returns False
         and changes nothing if the reservation had ended, or was settled with another amount.
 
-        You can repeat the call after an error, for ten seconds or until the reservation's `ttl` ends if that is sooner:
-        with the same amount, it returns True and changes nothing.
+        After an error you can repeat the call with the same amount: if the first call took effect, the second one
+        returns True and changes nothing. This is remembered for ten seconds, but not after the end of the reservation's
+        `ttl`.
 
         * `actual`: the actual cost (0 to 2^52).
 
@@ -840,11 +843,11 @@ class Lock:
 
     @property
     def held(self) -> bool:
-        """Whether the lock is held for certain now."""
+        """Whether the lock is certainly held now."""
 
     @property
     def remaining(self) -> float:
-        """The number of seconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not
+        """The number of seconds for which the lock is certainly held, if it is not renewed. 0 if the lock is not
         held.
         """
 
@@ -890,13 +893,13 @@ class Lock:
         returned before this call. Anyone who has the text can take over the lock, so treat the text as a secret. It
         contains no password.
 
-        Raises `Lost` if the lock is not held for certain now; `InvalidArgument` for a quorum lock.
+        Raises `Lost` if it is not certain that the lock is held; `InvalidArgument` for a quorum lock.
         """
 
     def assert_held(self) -> None:
-        """Fails if the lock is not held for certain now. This call does not ask Redis.
+        """Fails unless the lock is certainly held now. This call does not ask Redis.
 
-        Raises `Lost` if the lock is not held for certain now.
+        Raises `Lost` if it is not certain that the lock is held.
         """
 
     def raise_floor(self, floor: int) -> None:
@@ -986,7 +989,7 @@ class Stock:
         """Ends the sale now and for good. Returns True if this call ended the sale, and False if it had ended before.
         Later takes are refused with the outcome `ended`. Units that are held can still be confirmed, cancelled and
         extended. The sale is kept for its `retention`, which begins when its last hold ends, or now if there are no
-        holds. Until then its name cannot be used again.
+        holds. As long as it is kept, its name cannot be used again.
 
         Raises `InvalidArgument` if the sale was never opened.
         """
@@ -999,8 +1002,8 @@ class Stock:
 
         * `quantity`: the number of units (1 to 2^52).
         * `prizes`: a prize for each new unit, if the sale has prizes.
-        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. While the id is remembered, for at
-          least a day, a call with the same id adds nothing again and returns the first answer.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. The id is remembered for at least a
+          day. In this time, a second call with the same id adds nothing and returns the first answer.
 
         Raises `InvalidArgument` if the sale was never opened, or for a wrong number of prizes.
         """
@@ -1013,14 +1016,14 @@ class Stock:
 
         A call with the same request id and buyer returns the first reservation again, even if that reservation has
         ended. The id is remembered as long as the hold, or for the client's `request_memory` if that is longer. A
-        refused call is decided again.
+        refusal is not remembered: the next call with its id is decided again.
 
         * `buyer`: the buyer: 1 to 1,024 bytes.
         * `quantity`: how many units to take, all or none (1 to 2^52; default: 1). A call takes at most 1,000 units with
           prizes.
         * `hold`: how long the units are held (1 ms to 30 days; default: 10 minutes).
-        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock;
-          for several stocks, to the first stock in the order of their Redis keys.
+        * `request_id`: an id that makes the call safe to repeat: 1 to 256 bytes. It belongs to the buyer and the stock.
+          With `Client.take_all`, use a new id for each basket.
 
         Raises `InvalidArgument` for an invalid buyer or number.
         """
@@ -1065,8 +1068,8 @@ class Stock:
         """
 
     def ledger(self, after: str | None = None, count: int = 100) -> list[LedgerEntry]:
-        """Returns entries of the ledger, in order. If you store the id of the last entry in the same transaction as
-        your own changes, you read every entry at least once, as long as the ledger keeps it.
+        """Returns entries of the ledger, in order. To miss no entry, store the id of the last entry that you read in
+        the same transaction as your own changes, and read the entries before the ledger removes them.
 
         * `after`: the `LedgerEntry.id` of the last entry that you have read (default: None, the call begins with the
           oldest entry that is kept). The call returns the entries after it.
@@ -1224,7 +1227,7 @@ class LedgerEntry:
 
     @property
     def number(self) -> int:
-        """The number of the entry in the sale, from 1 without a gap. An entry whose number is missing is no longer
+        """The number of the entry in the sale, from 1 without a gap. A missing number means that its entry is no longer
         kept.
         """
 
@@ -1234,8 +1237,8 @@ class LedgerEntry:
 
     @property
     def reservation(self) -> str | None:
-        """The id of the reservation; None for an opening, a restock and a closing, and for units that expired after the
-        key of their holds was deleted.
+        """The id of the reservation; None for an opening, a restock and a closing, and for units that came back after
+        another program deleted the Redis key with the holds.
         """
 
     @property
@@ -1287,7 +1290,7 @@ class Once:
     def claim(self, id: str | bytes, value: str | bytes | None = None) -> Claimed:
         """Claims an id. `Claimed.first` shows whether this caller is the first, and `Claimed.value` is the value of the
         first caller. If the reply is lost, the client asks again, and the claim stays with this caller. While a `run`
-        of the id is in progress, no claim is the first.
+        of the id is in progress, `Claimed.first` is False for every caller.
 
         * `id`: the id of the work: 1 to 1,024 bytes.
         * `value`: the value that later callers get: any bytes, at most 64 MiB.
@@ -1413,7 +1416,7 @@ class Cache:
           with `Timeout`.
 
         Raises `Timeout` if a value did not come in time; `LoadFailed` if the last load of a key failed a short time
-        ago; the values that this call loaded are stored before.
+        ago; the values that this call has loaded are stored nevertheless.
         """
 
     def get_json(self, key: str | bytes | int, load: Callable[[], Any], wait: float | None = None) -> Any:  # noqa: ANN401
@@ -1492,7 +1495,9 @@ class Inspection:
 
     @property
     def healed(self) -> bool:
-        """Whether the value at the key is not a lock of Quotalock. Such a value counts as no lock."""
+        """Whether the key holds a value that is not a lock of Quotalock. Such a value counts as no lock, and the next
+        grant replaces it.
+        """
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -1536,24 +1541,24 @@ class Holder:
 class RuleDecision:
     """The answer of one rule of a policy.
 
-    As a bool, it is true if this rule alone admits the call. Durations are in seconds.
+    As a bool, it is true if this rule alone allows the call. Durations are in seconds.
     """
 
     @property
     def allowed(self) -> bool:
-        """Whether this rule alone admits the call."""
+        """Whether this rule alone allows the call."""
 
     @property
     def limit(self) -> int:
-        """The largest amount that this rule admits at once: its capacity."""
+        """The largest amount that this rule allows at once: its capacity."""
 
     @property
     def remaining(self) -> int:
-        """The amount that this rule would admit now."""
+        """The amount that this rule would allow now."""
 
     @property
     def retry_after(self) -> float | None:
-        """The number of seconds until this rule would admit the same call: 0 if it admits the call now, None if
+        """The number of seconds until this rule would allow the same call: 0 if it allows the call now, None if
         never.
         """
 
@@ -1567,7 +1572,7 @@ class RuleDecision:
 
     @property
     def quota(self) -> int:
-        """How much this rule admits per period."""
+        """How much this rule allows per period."""
 
     @property
     def period(self) -> float:
@@ -1575,7 +1580,7 @@ class RuleDecision:
 
     @property
     def capacity(self) -> int:
-        """The largest amount that this rule admits at once: the quota, except for a token bucket with another
+        """The largest amount that this rule allows at once: the quota, except for a token bucket with another
         capacity.
         """
 
@@ -1635,9 +1640,9 @@ def quorum_lock(
     token_above: int = 0,
     label: str = "",
 ) -> Lock:
-    """Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if most of the
-    servers granted it within its ttl, so it survives the loss of the other servers. This call does not ask Redis. The
-    handle works as long as all its clients are open.
+    """Makes a handle for a quorum lock: a mutex over several independent servers. The lock is held if more than half of
+    the servers granted it within its ttl, so it survives the loss of fewer than half of them. This call does not ask
+    Redis. The handle works as long as all its clients are open.
 
     Each server has a twentieth of the `ttl` to answer. Callers that wait ask again every 10 to 50 ms. A server that
     started less than a ttl ago and has no append-only file has no vote.
@@ -1657,9 +1662,9 @@ def client_address(
     """Returns the address of the client that sent a request, as a text that can be the key of a limiter.
 
     The header is used only if `peer` is trusted. Its entries are read from right to left, and the first address that is
-    not trusted is the result: that client may have invented the entries to the left of it. Reading stops at an entry
-    that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6 address, the
-    result is its network, such as `2001:db8:1:2::/64`.
+    not trusted is the result. The client with that address may have invented the entries further left. Reading stops at
+    an entry that is not an address; the result is then the address of the proxy that sent this entry. For an IPv6
+    address, the result is its network, such as `2001:db8:1:2::/64`.
 
     * `peer`: the address of the other end of the connection. None or an empty text means a Unix socket.
     * `forwarded`: the value of the header `X-Forwarded-For` or `Forwarded` (RFC 7239). If the request has the header

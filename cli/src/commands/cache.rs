@@ -16,8 +16,12 @@ use crate::shared::SharedArguments;
 use crate::words::{bytes, text};
 use crate::{raw, server};
 
+const EXAMPLES: &str = "Examples:
+  quotalock cache pages home    how old the page is, and how long it is served";
+
 /// What `cache` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct CacheArguments {
     /// The name of the cache
     name: String,

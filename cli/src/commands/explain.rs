@@ -9,8 +9,13 @@ use crate::output::answer;
 use crate::shared::SharedArguments;
 use crate::worst::Explained;
 
+const EXAMPLES: &str = "Examples:
+  quotalock explain '10/minute;100/hour'               two rules
+  quotalock explain 'token-bucket 10/s capacity 50'    10 per second, and bursts of 50";
+
 /// What `explain` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ExplainArguments {
     /// The policy, such as '10/minute;100/hour'
     policy: String,

@@ -20,8 +20,14 @@ use crate::words::{bytes, span, text};
 /// How much of an entry is read: what stands before its value, and an error.
 pub const ENTRY: usize = ENTRY_HEADER + 1_024;
 
+const EXAMPLES: &str = "Examples:
+  quotalock inspect checkout user:42                 a key of the limiter checkout
+  quotalock inspect sale:42                          the locks and stocks with this name
+  quotalock inspect 'ql:limit:checkout:{user:42}'    a Redis key";
+
 /// What `inspect` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct InspectArguments {
     /// A Redis key, or the name of a limiter, cache or once (followed by KEY), or the name of a lock or stock
     name: OsString,

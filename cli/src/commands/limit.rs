@@ -17,6 +17,20 @@ use crate::shared::SharedArguments;
 use crate::words::{bytes, duration, millis, span, text};
 use crate::{raw, server};
 
+pub const PEEK_EXAMPLES: &str = "Examples:
+  quotalock peek checkout user:42 --policy '10/minute;100/hour'    would a call be allowed?
+  quotalock peek tokens key:7 --policy 100000/day --cost 4000      a call that costs 4,000";
+pub const CONSUME_EXAMPLES: &str = "Examples:
+  quotalock consume mails newsletter --policy 500/day              exits with 10 if denied
+  quotalock consume mails newsletter --policy 500/day --cost 20    for 20 mails at once";
+pub const RESET_EXAMPLES: &str = "Examples:
+  quotalock reset login user:42                      the key starts from zero
+  quotalock reset orders cart:7 --scope shop:blue    if the limiter has a scope";
+pub const BLOCK_EXAMPLES: &str = "Examples:
+  quotalock block login ip:203.0.113.9 --for 1h30m    deny all logins from this address";
+pub const UNBLOCK_EXAMPLES: &str = "Examples:
+  quotalock unblock login ip:203.0.113.9    allow logins from this address again";
+
 /// A key of a limiter.
 #[derive(Args)]
 pub struct KeyArguments {

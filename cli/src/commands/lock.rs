@@ -31,8 +31,14 @@ const LOOKS_AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// After which time what the command left behind is reported.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+const EXAMPLES: &str = "Examples:
+  quotalock lock backup -- ./backup.sh                 wait for the lock, then run the command
+  quotalock lock -n -E 0 backup -- ./backup.sh         exit with 0 if another process has the lock
+  quotalock lock --permits 3 exports -- ./export.sh    at most three at a time";
+
 /// What `lock` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LockArguments {
     /// Name of the lock
     name: OsString,
@@ -69,7 +75,7 @@ pub struct LockArguments {
     /// Action when the lock is lost
     #[arg(long, value_enum, default_value_t = OnLoss::Stop)]
     on_loss: OnLoss,
-    /// Time from SIGTERM to SIGKILL for the process group, if the lock is lost or an interrupted command leaves processes running
+    /// Time from SIGTERM to SIGKILL. The process group gets both signals after a loss of the lock. Processes that an interrupted command leaves behind get them too
     #[arg(long, value_parser = duration, default_value = "10s")]
     grace: u64,
     /// Stop renewing the lock after this time (default: renew while the command's process group runs)

@@ -16,8 +16,14 @@ use crate::server;
 use crate::shared::SharedArguments;
 use crate::words::{bytes, count, millis, span, text};
 
+const EXAMPLES: &str = "Examples:
+  quotalock locks                   all locks that are held
+  quotalock locks 'sku:*' --json    those whose names begin with sku:
+  quotalock locks release sku:42    show who holds a lock; with --yes release it";
+
 /// What `locks` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LocksArguments {
     /// Names to list; * and ? are wildcards
     pattern: Option<OsString>,
@@ -34,8 +40,14 @@ enum Action {
     Release(Releasing),
 }
 
+const RELEASE_EXAMPLES: &str = "Examples:
+  quotalock locks release sku:42                         show the holders, and change nothing
+  quotalock locks release sku:42 --yes                   take the lock away from its holders
+  quotalock locks release jobs --kind semaphore --yes    if locks of several kinds are named jobs";
+
 /// What `locks release` is asked.
 #[derive(Args)]
+#[command(after_help = RELEASE_EXAMPLES)]
 struct Releasing {
     /// Name of the lock
     name: OsString,
@@ -50,11 +62,11 @@ struct Releasing {
 /// The kinds of locks.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
-    /// Of one holder.
+    /// A mutex, for one holder at a time.
     Lock,
-    /// Of several permits.
+    /// A semaphore, with several permits.
     Semaphore,
-    /// Of readers and a writer.
+    /// A read-write lock.
     Rw,
 }
 

@@ -31,14 +31,19 @@ pub enum Command {
     /// Describe a key and its state
     Inspect(inspect::InspectArguments),
     /// Check a limit without consuming it
+    #[command(after_help = limit::PEEK_EXAMPLES)]
     Peek(limit::Asking),
     /// Charge a key, as the application does
+    #[command(after_help = limit::CONSUME_EXAMPLES)]
     Consume(limit::Asking),
     /// Remove the counts, blocks and reservations of a key
+    #[command(after_help = limit::RESET_EXAMPLES)]
     Reset(limit::KeyArguments),
     /// Deny all calls of a key for some time (keeps its counts)
+    #[command(after_help = limit::BLOCK_EXAMPLES)]
     Block(limit::Blocking),
     /// End a block (keeps the counts)
+    #[command(after_help = limit::UNBLOCK_EXAMPLES)]
     Unblock(limit::KeyArguments),
     /// List locks with their holders, or force-release one
     #[command(args_conflicts_with_subcommands = true)]

@@ -9,8 +9,13 @@ use crate::exit::{Exit, Failure};
 use crate::shared::SharedArguments;
 use crate::words::bytes;
 
+const EXAMPLES: &str = "Examples:
+  quotalock once webhooks evt_1               whether the webhook evt_1 was handled
+  quotalock once reports 2026-11-29 --json    whether the report was made, for a script";
+
 /// What `once` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct OnceArguments {
     /// The name of the once
     name: String,

@@ -35,9 +35,15 @@ const STEP: u64 = 8_192;
 /// Reads common and combined logs (as Apache and nginx write them) and JSON, each line in its form, plain or gzip. Several logs are
 /// merged by their times. Counts of a client take about 120 bytes, for each policy beyond the first about 40 more.
 ///
+const EXAMPLES: &str = "Examples:
+  quotalock simulate --policy 100/minute access.log                  100 requests per address
+  quotalock simulate --policy 10/s --policy 100/minute access.log    compare two policies
+  quotalock simulate --policy 100/minute --suggest 1 access.log      deny less than 1 percent";
+
 /// Ends with 0; with 1 if a log could not be read to its end, is empty or nothing in it could be used, and with --fail if a policy
 /// denies anything; with 2 for wrong arguments.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct SimulateArguments {
     /// Policy to replay, such as '10/minute;100/hour'. Repeat the option to compare several policies
     #[arg(long, required = true, value_name = "POLICY")]

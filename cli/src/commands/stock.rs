@@ -16,8 +16,13 @@ use crate::{raw, server};
 /// How many reservations are listed unless more are asked for.
 pub const FEW: u64 = 10;
 
+const EXAMPLES: &str = "Examples:
+  quotalock stock sale:42                              the numbers, and reservations that end soon
+  quotalock stock sale:42 --reservations 100 --json    100 reservations, as JSON";
+
 /// What `stock` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct StockArguments {
     /// The name of the stock
     name: OsString,

@@ -25,8 +25,14 @@ const CLEAR: &str = "\x1b[2J\x1b[H";
 const HINT: &str =
     "No process reports: with the option report=True of their clients, top shows how often who was denied.\n";
 
+const EXAMPLES: &str = "Examples:
+  quotalock top                           the last 10 seconds, refreshed every 2 seconds
+  quotalock top login --last 5m --once    5 minutes of the limiter login, printed once
+  quotalock top --keys --near 80          keys that have used 80 percent of their limit";
+
 /// What `top` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct TopArguments {
     /// Show only keys of this limiter
     limiter: Option<String>,

@@ -66,10 +66,10 @@ pub struct DoctorArguments {
     /// Answer yes for each family. Only keys that are proven to be stuck are changed
     #[arg(long, requires = "fix")]
     yes: bool,
-    /// TTL for keys that do not contain their own window, from 1h to 366d
+    /// TTL for keys that do not state when they end, from 1h to 366d. Keys state it in their names, such as 'LIMITS:LIMITER/user:42/10/1/minute', or in their values
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = ttl)]
     ttl: u64,
-    /// Allow TTLs of less than 1h: --ttl may be shorter, and a key that contains its own window gets that window as its TTL
+    /// Allow TTLs of less than 1h, from --ttl and from keys that state when they end
     #[arg(long)]
     allow_short_ttl: bool,
     /// Treat keys that match this pattern, such as 'buy:*', as counters of a limiter too. --fix changes them only if they are counted during the watch

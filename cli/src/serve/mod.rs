@@ -49,8 +49,14 @@ const TOKEN: &str = "QUOTALOCK_SERVE_TOKEN";
 /// How long a server may take to say at the start that it is a node of a cluster. Later the page says so.
 const CHECKED_WITHIN: Duration = Duration::from_secs(2);
 
+const EXAMPLES: &str = "Examples:
+  quotalock serve                              on http://127.0.0.1:7070; prints the login token
+  quotalock serve --host limits.example.com    behind a proxy on this host that has this name
+  quotalock serve --allow-writes               the dashboard may end blocks and release locks";
+
 /// What `serve` is asked.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct ServeArguments {
     /// Address to listen on. Any address other than a loopback address requires --token
     #[arg(long, default_value = "127.0.0.1:7070")]
@@ -70,7 +76,7 @@ pub struct ServeArguments {
     /// Show keys that have used at least this percentage of their limit
     #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=100))]
     near: u64,
-    /// File in which the processes of this user on this host share their counters, for /metrics and the numbers of caches
+    /// File in which the processes of this user on this host share their counters. /metrics, and the hits and loads of caches on the dashboard, come from this file
     #[arg(long, env = quotalock::metrics::METRICS_FILE_VARIABLE, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::attempt::{Attempt, taken_back};
 use super::held::HeldLock;
-use super::queue::guest;
+use super::queue;
 use super::quorum;
 use wire::base::error::{Code, Error, Result};
 use wire::call::answer::{Answer, Sink};
@@ -32,8 +32,8 @@ impl Acquisition {
     fn keep(&self) -> fn(&Arc<HeldLock>) {
         match self.driver {
             // A process that wants no thread of ours renews nothing.
-            Driver::Caller | Driver::Loop => guest::keep_if_renewed,
-            Driver::Threads | Driver::Process => guest::watch,
+            Driver::Caller | Driver::Loop => queue::keep_if_renewed,
+            Driver::Threads | Driver::Process => queue::watch,
         }
     }
 }
@@ -82,7 +82,7 @@ impl Machine for Acquisition {
             return;
         }
         if self.driver != Driver::Caller {
-            return guest::forget(&attempt);
+            return queue::forget(&attempt);
         }
         // A server that answered a moment ago has the client's timeout, as a new connection to it may be needed; a caller who was
         // failed or interrupted waits no longer than a moment.
@@ -95,7 +95,7 @@ impl Machine for Acquisition {
 
     fn enter(mut self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
         match self.attempt.take() {
-            Some(attempt) => guest::acquire(attempt, id, sink),
+            Some(attempt) => queue::acquire(attempt, id, sink),
             None => sink.complete(vec![(id, Err(taken_back()))]),
         }
     }
@@ -107,7 +107,7 @@ impl Machine for Acquisition {
     }
 
     fn block(mut self: Box<Self>, interrupted: &mut dyn FnMut() -> bool) -> Result<Answer> {
-        let keep = if self.driver == Driver::Caller { guest::keep_if_renewed } else { guest::watch };
+        let keep = if self.driver == Driver::Caller { queue::keep_if_renewed } else { queue::watch };
         let attempt = self.attempt.take().ok_or_else(taken_back)?;
         quorum::acquire(attempt, keep, interrupted).map(Answer::new)
     }
@@ -151,7 +151,7 @@ impl Machine for Acquisition {
 impl Drop for Acquisition {
     fn drop(&mut self) {
         // Of one that was described only, nothing is left.
-        self.attempt.iter().for_each(guest::forget);
+        self.attempt.iter().for_each(queue::forget);
     }
 }
 
@@ -218,14 +218,14 @@ impl Machine for HandleRelease {
             // On a loop its client's waiters are known; elsewhere the thread knows of those of all.
             && (self.driver != Some(Driver::Loop) || held.spec.session.engine().has_waiters())
         {
-            guest::freed(&held.spec);
+            queue::freed(&held.spec);
         }
         Next::Done(Ok(Answer::new(released && self.was_held)))
     }
 
     fn enter(mut self: Box<Self>, id: u64, sink: &Arc<dyn Sink>) {
         match self.held.take() {
-            Some(held) => guest::release(held, self.was_held, id, sink),
+            Some(held) => queue::release(held, self.was_held, id, sink),
             None => sink.complete(vec![(id, Ok(Answer::new(false)))]),
         }
     }

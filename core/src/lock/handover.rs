@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::held::HeldLock;
 use super::options::check_ttl;
 use super::passed::Passed;
-use super::queue::guest;
+use super::queue;
 use super::spec::LockSpec;
 use super::{Inner, Lock, LockOptions, acquisition};
 use crate::client::Client;
@@ -151,7 +151,7 @@ impl AdoptCall {
     fn take_over(&self, token: u64) -> bool {
         let held = Arc::new(HeldLock::new(self.lock.spec.clone(), self.adopt.heir, token, self.sent));
         if self.lock.granted(&held, self.number) && held.is_held() {
-            guest::keep_if_renewed(&held);
+            queue::keep_if_renewed(&held);
             return true;
         }
         acquisition::give_back(held);

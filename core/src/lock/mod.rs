@@ -34,7 +34,6 @@ pub use options::{
     MAX_PERMITS, MIN_LOCK_TTL,
 };
 use options::{check_floor, check_ttl};
-use queue::guest;
 pub(crate) use quorum::{release as release_everywhere, scripts};
 use spec::LockKind;
 pub(crate) use spec::LockSpec;
@@ -249,7 +248,7 @@ impl Lock {
             held.on_loss(listener);
             // Whoever acquired it on a thread alone, not to be renewed, has nobody who would notice.
             if held.is_held() {
-                guest::watch(&held);
+                queue::watch(&held);
             }
         }
     }
@@ -350,7 +349,7 @@ impl Inner {
         let (attempt, held) = (std::mem::take(&mut handle.attempt), handle.held.take());
         drop(handle);
         if attempt != 0 {
-            guest::look_for_abandoned(&self.spec);
+            queue::look_for_abandoned(&self.spec);
         }
         if let Some(held) = held {
             acquisition::give_back(held);

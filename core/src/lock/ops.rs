@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::held::HeldLock;
-use super::queue::guest;
+use super::queue;
 use super::quorum;
 use super::spec::LockSpec;
 use crate::lock::lease_table::{ExtendLease, ForceRelease};
@@ -100,7 +100,7 @@ impl Command for ForceReleaseCall {
     }
 
     fn decode(&self, fields: &mut [Reply], origin: ReplyOrigin) -> Result<Answer> {
-        guest::freed(&self.spec);
+        queue::freed(&self.spec);
         self.release.decode(fields, origin)
     }
 }

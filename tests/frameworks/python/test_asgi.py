@@ -175,6 +175,19 @@ def test_fastapi_decides_by_several_limits_at_once() -> None:
     ]
 
 
+def test_a_dry_run_denies_no_request_and_counts_those_that_would_be_denied() -> None:
+    app = FastAPI()
+    fastapi.install(app, memory(), enforce=False)
+
+    @app.get("/", dependencies=[Depends(fastapi.Limit("1/minute", name="fastapi-dry-run"))])
+    async def index() -> str:
+        return "found"
+
+    assert [ask(app, "/").status for _ in range(3)] == [200] * 3
+    counted = 'quotalock_decisions_total{limiter="fastapi-dry-run",result="would_deny",source="memory"} 2\n'
+    assert counted in quotalock.prometheus()
+
+
 def test_a_limit_without_install_says_so() -> None:
     app = FastAPI()
 

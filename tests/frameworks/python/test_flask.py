@@ -182,3 +182,11 @@ def test_what_cannot_be_is_told_of_at_the_start() -> None:
         Limiter(trusted_proxies=["0.0.0.0/0"])
     with pytest.raises(TypeError, match="is not awaited"):
         Limiter(client=aio.Client("memory://"))  # type: ignore[arg-type]
+
+
+def test_a_dry_run_denies_no_request_and_counts_those_that_would_be_denied() -> None:
+    app, limiter, _ = made(enforce=False)
+    app.add_url_rule("/a", "a", limiter.limit("1/minute", scope="flask-dry-run")(lambda: "a"))
+    assert statuses(app, "/a", 3) == [200] * 3
+    counted = 'quotalock_decisions_total{limiter="flask-dry-run",result="would_deny",source="memory"} 2\n'
+    assert counted in quotalock.prometheus()

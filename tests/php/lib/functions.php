@@ -149,12 +149,19 @@ function forked(\Closure $run): \Closure
     };
 }
 
-/** A port on which nobody listens, below those that the system gives to outgoing connections. */
+/**
+ * A port on which nobody listens, below those that the system gives to outgoing connections. It stays reserved while
+ * this process lives, so that a server which is down finds its port free when it starts again.
+ */
 function freePort(): int
 {
+    static $reservations = [];
     do {
-        $port = random_int(20_000, 30_000);
-    } while (listens($port));
+        $port = random_int(20_000, 29_999);
+        // A name that one process at a time can have, among the tests of Node too.
+        $reservation = @stream_socket_server("unix://\0quotalock-port-$port");
+    } while ($reservation === false || listens($port));
+    $reservations[] = $reservation;
     return $port;
 }
 

@@ -43,7 +43,7 @@ fn used(feature: &str, urls: &[String], prefix: &str) -> Result<()> {
     let client = client(&urls[0], prefix);
     match feature {
         "everything" => limits(&client, "5/h"),
-        "policies with a `sliding-log`, and others of their names" => limits(&client, "sliding-log 5/h"),
+        "limiters with a `sliding-log` in one of their policies" => limits(&client, "sliding-log 5/h"),
         "a database other than 0" => limits(&self::client(&format!("{}/1", urls[0]), prefix), "5/h"),
         "locks" => lock(&client),
         "`replicas_ack` of locks" => {

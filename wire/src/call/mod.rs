@@ -1,7 +1,6 @@
 //! One call of one script, without I/O: what is sent, what comes back, and what a refusal means.
 
 pub mod answer;
-pub mod around;
 pub(crate) mod breaker;
 pub mod command;
 pub mod hint;
@@ -14,8 +13,9 @@ pub mod space;
 /// What the definition of a command names, for one import.
 pub mod prelude {
     pub use super::answer::Answer;
-    pub use super::around::{Around, Bundle};
-    pub use super::command::{Args, Command, Effect, Frame, ReplyOrigin, bytes, flag, int, odd_reply, unsigned};
+    pub use super::command::{
+        Args, Around, Bundle, Command, Effect, Frame, ReplyOrigin, bytes, flag, int, odd_reply, unsigned,
+    };
     pub use super::resp::{Reply, ReplyLimit};
     pub use super::script::Script;
     pub use super::space::Space;

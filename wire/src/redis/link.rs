@@ -1,14 +1,14 @@
 //! One non-blocking connection to one server on which many calls travel at once. It has no thread and no loop: its owner
 //! submits calls, lets it `turn` when its descriptor is ready or its time has come, and takes what is done.
 
+use std::collections::VecDeque;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Instant;
 
-use super::outgoing::{Bundles, SendQueue};
-use super::pipelined::{Ends, Pipelined, PipelinedCall};
+use super::pipelined::{Bundles, Ends, Pipelined, PipelinedCall};
 use crate::base::error::{Code, Error, Result};
 use crate::base::thread::on_thread;
 use crate::call::answer::Answer;
@@ -351,6 +351,77 @@ impl<T> Link<T> {
         if let Err(error) = up.write() {
             self.hang_up(error);
         }
+    }
+}
+
+/// Calls not yet put on the wire. Of ten thousand that wait for a slow server, those whose time is over are found
+/// without looking at the others.
+struct SendQueue<T> {
+    jobs: VecDeque<PipelinedCall<T>>,
+    /// Whether calls were sent again: then they are not in the order of their deadlines.
+    unordered: bool,
+}
+
+impl<T> Default for SendQueue<T> {
+    fn default() -> Self {
+        SendQueue { jobs: VecDeque::new(), unordered: false }
+    }
+}
+
+impl<T> SendQueue<T> {
+    fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    fn push(&mut self, job: PipelinedCall<T>) {
+        let last = self.jobs.back().map(|(exchange, _)| exchange.deadline());
+        self.unordered = last.is_some_and(|last| self.unordered || last > job.0.deadline());
+        self.jobs.push_back(job);
+    }
+
+    fn pop(&mut self) -> Option<PipelinedCall<T>> {
+        self.jobs.pop_front()
+    }
+
+    /// The call with the most time left.
+    fn latest(&self) -> Option<&PipelinedCall<T>> {
+        self.jobs.iter().max_by_key(|(exchange, _)| exchange.deadline())
+    }
+
+    /// When the first caller's time is over.
+    fn next_deadline(&self) -> Option<Instant> {
+        let mut deadlines = self.jobs.iter().map(|(exchange, _)| exchange.deadline());
+        if self.unordered { deadlines.min() } else { deadlines.next() }
+    }
+
+    /// Takes the calls whose time is over.
+    fn take_late(&mut self, now: Instant) -> VecDeque<PipelinedCall<T>> {
+        let late = |(exchange, _): &PipelinedCall<T>| exchange.deadline() <= now;
+        if !self.unordered {
+            return self.jobs.drain(..self.jobs.partition_point(late)).collect();
+        }
+        let (taken, kept) = self.take_all().into_iter().partition(late);
+        self.jobs = kept;
+        taken
+    }
+
+    /// Takes the first call that fits.
+    fn take_first(&mut self, fits: impl Fn(&PipelinedCall<T>) -> bool) -> Option<PipelinedCall<T>> {
+        self.jobs.remove(self.jobs.iter().position(fits)?)
+    }
+
+    /// Keeps the calls that fit.
+    fn retain(&mut self, fits: impl Fn(&PipelinedCall<T>) -> bool) {
+        self.jobs.retain(fits);
+    }
+
+    /// Takes all calls.
+    fn take_all(&mut self) -> VecDeque<PipelinedCall<T>> {
+        std::mem::take(&mut self.jobs)
     }
 }
 

@@ -9,5 +9,4 @@ pub mod blocking;
 pub(crate) mod hint_wait;
 pub mod link;
 pub(crate) mod links;
-mod outgoing;
 pub(crate) mod pipelined;

@@ -1,4 +1,4 @@
-//! A link's connection while it is up: what is on the wire, and who waits for which reply.
+//! A link's connection while it is up: which calls travel as one, what is on the wire, and who waits for which reply.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -25,6 +25,13 @@ const PIECE: usize = 2 << 10;
 const MOST_UNSENT: usize = 1 << 20;
 /// TLS is read this often in one turn, so that one connection does not starve the others of a loop.
 const READS_A_TURN: usize = 16;
+
+/// Fewer calls than this are cheaper apart.
+const FEWEST_TOGETHER: usize = 4;
+/// More calls than this go in several bundles: the first are answered while the server works on the next.
+const MOST_TOGETHER: usize = 32;
+/// So many kinds are gathered at a time.
+const MOST_KINDS: usize = 8;
 
 /// A call with its owner's mark.
 pub(crate) type PipelinedCall<T> = (Exchange, T);
@@ -302,8 +309,8 @@ impl<T> Pipelined<T> {
                 self.pass_idle();
                 continue;
             };
-            let asked = self.asked.take().filter(|_| exchange.is_asking());
-            let step = exchange.on_reply(of_both(asked, reply), &mut self.clock);
+            let reply = if exchange.is_asking() { of_both(self.asked.take(), reply) } else { reply };
+            let step = exchange.on_reply(reply, &mut self.clock);
             self.leaving |= exchange.wants_another_server();
             ends.put(step, (exchange, tag));
             self.pass_idle();
@@ -366,5 +373,65 @@ impl<T> Pipelined<T> {
 
     fn stray(&self) -> Error {
         self.gone("it sent an answer that nobody asked for")
+    }
+}
+
+/// Calls of one kind.
+type Gathered<T> = ((usize, u64), Vec<PipelinedCall<T>>);
+
+/// Calls that wait for others of their kind. No call overtakes another about the same key.
+pub(crate) struct Bundles<T> {
+    /// Each kind of other keys.
+    gathered: Vec<Gathered<T>>,
+}
+
+impl<T> Default for Bundles<T> {
+    fn default() -> Self {
+        Bundles { gathered: Vec::new() }
+    }
+}
+
+impl<T> Bundles<T> {
+    /// Takes a call, which is written now or with others; so many are still to come.
+    pub(crate) fn put(&mut self, job: PipelinedCall<T>, to_come: usize, up: &mut Pipelined<T>) {
+        let is_few = self.gathered.is_empty() && to_come + 1 < FEWEST_TOGETHER;
+        let Some(bundle) = job.0.bundle().filter(|_| !is_few && up.takes_bundles()) else {
+            // It may be about any key.
+            self.flush(up);
+            return up.encode(job);
+        };
+        let (kind, stem) = (bundle.kind, bundle.stem);
+        let at = self.gathered.iter().position(|(other, _)| *other == kind);
+        let same_keys = |(_, jobs): &Gathered<T>| {
+            jobs.first().and_then(|(first, _)| first.bundle()).is_some_and(|bundle| bundle.stem == stem)
+        };
+        if at.is_none()
+            && let Some(at) = self.gathered.iter().position(same_keys)
+        {
+            encode_gathered(self.gathered.remove(at).1, up);
+        }
+        let Some(at) = at else {
+            if self.gathered.len() == MOST_KINDS {
+                encode_gathered(self.gathered.remove(0).1, up);
+            }
+            return self.gathered.push((kind, vec![job]));
+        };
+        self.gathered[at].1.push(job);
+        if self.gathered[at].1.len() == MOST_TOGETHER {
+            encode_gathered(self.gathered.swap_remove(at).1, up);
+        }
+    }
+
+    /// Writes what was gathered.
+    pub(crate) fn flush(&mut self, up: &mut Pipelined<T>) {
+        self.gathered.drain(..).for_each(|(_, jobs)| encode_gathered(jobs, up));
+    }
+}
+
+fn encode_gathered<T>(jobs: Vec<PipelinedCall<T>>, up: &mut Pipelined<T>) {
+    if jobs.len() < FEWEST_TOGETHER {
+        jobs.into_iter().for_each(|job| up.encode(job));
+    } else {
+        up.encode_together(jobs);
     }
 }

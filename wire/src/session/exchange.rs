@@ -3,7 +3,6 @@
 //! It decides what is sent again (only what provably did not run, or may run twice), when the caller's time is over,
 //! when the failure policy answers, and whether a `wait` goes on. It never touches a socket and never sleeps.
 
-mod acks;
 mod detour;
 pub(crate) mod encoding;
 mod failover;
@@ -16,18 +15,19 @@ use std::time::{Duration, Instant};
 
 use self::detour::{Detour, DetourReason, StandsFor};
 use crate::base::clock::{ServerClock, sleep_for};
+use crate::base::endpoint::Endpoint;
 use crate::base::error::{Code, Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
-use crate::call::around::{Around, OnError};
 use crate::call::breaker::{NotSent, Pass, RefusalBreaker};
-use crate::call::command::{Command, ReplyOrigin, odd_reply, unsigned};
+use crate::call::command::{Around, Command, OnError, ReplyOrigin, odd_reply, unsigned};
+use crate::call::refusal;
 use crate::call::resp::{Reply, ReplyLimit};
 use crate::connection::wire::Failure;
 use crate::metrics::count_call;
 use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
-use crate::session::{Session, Way};
+use crate::session::{Route, Session, Way};
 
 /// The pause before a refused call is sent again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
@@ -95,6 +95,22 @@ pub struct Exchange {
     parting: bool,
     /// When it was heard last of the server, or of its absence.
     heard: Option<Instant>,
+}
+
+/// The slot of all keys of the next call; of one server any. What need not be decided together is narrowed down to one.
+///
+/// # Errors
+/// `cross_slot` if they lie in several: then nothing is sent.
+fn slot_of_all(command: &mut dyn Command, route: &Route, endpoint: &Endpoint) -> Result<u16> {
+    if route.cluster().is_none() {
+        return Ok(0);
+    }
+    let slot = slot_of(command.key(0).unwrap_or_default());
+    let is_crossed = (1..).map_while(|at| command.key(at)).any(|key| slot_of(key) != slot);
+    if is_crossed && !command.around_mut().is_some_and(|around| around.narrow(slot_of)) {
+        return Err(refusal::cross_slot(command, &endpoint.to_string()));
+    }
+    Ok(slot)
 }
 
 impl Exchange {
@@ -205,7 +221,7 @@ impl Exchange {
         }
         (self.asking, self.elsewhere) = (false, false);
         self.detour.iter_mut().for_each(|detour| detour.begin());
-        self.slot = match redirected::slot_of_all(&mut *self.command, &engine.route, &self.session.endpoint) {
+        self.slot = match slot_of_all(&mut *self.command, &engine.route, &self.session.endpoint) {
             Ok(slot) => slot,
             Err(error) => return self.done(Err(error)),
         };
@@ -284,7 +300,9 @@ impl Exchange {
                 return self.done(Err(odd_reply(text)));
             }
         };
-        self.took_over();
+        if self.detour.is_some() {
+            self.took_over();
+        }
         self.node.iter().for_each(|node| node.says_cut_off(false));
         if self.session.test_time.get().is_none()
             && let Some(Reply::Int(micros)) = fields.get(1)
@@ -438,6 +456,38 @@ impl Exchange {
         match self.command.around_mut() {
             Some(around) => around.gather(answer),
             None => Ok(Some(answer)),
+        }
+    }
+
+    /// The same, but a grant counts only once so many replicas have it. Needs a connection of its own, since the question to
+    /// the replicas holds up all behind it: the blocking driver's.
+    pub fn acked_by(mut self, replicas: u32, patience: Duration, is_grant: fn(&Answer) -> bool) -> Exchange {
+        self.replicas = (replicas > 0).then_some(Acks { replicas, patience, is_grant });
+        self
+    }
+
+    /// Whether it must have a connection of its own.
+    pub fn is_solitary(&self) -> bool {
+        self.replicas.is_some()
+    }
+
+    /// How many replicas are to be asked about before this step is taken.
+    pub(crate) fn wanted_acks(&self, step: &Step) -> Option<(u32, Duration)> {
+        let Acks { replicas, patience, is_grant } = self.replicas?;
+        matches!(step, Step::Done(Ok(answer)) if is_grant(answer)).then_some((replicas, patience))
+    }
+
+    /// What is to be done after so many replicas have said that they have it.
+    pub(crate) fn on_acks(&self, acks: u64, step: Step) -> Step {
+        match self.replicas {
+            Some(Acks { replicas: wanted, patience, .. }) if acks < u64::from(wanted) => {
+                let (ms, server) = (patience.as_millis(), self.server());
+                let message = format!(
+                    "{acks} of {wanted} replicas of {server} had it within {ms} ms: check them, or ask for fewer"
+                );
+                Step::Done(Err(Error::new(Code::NotAcquired, message)))
+            }
+            _ => step,
         }
     }
 

@@ -137,8 +137,8 @@ class Client(Generic[LimiterT, LockT, StockT, OnceT, CacheT]):
         ack_timeout: float = 0.1,
         cancel_on_loss: bool = False,
     ) -> LockT:
-        """Makes a handle for `weight` of a semaphore's `permits`; see `quotalock.Client.semaphore`. Does not ask Redis,
-        so it is not awaited.
+        """Makes a handle for a semaphore that has `permits` permits; see `quotalock.Client.semaphore`. Does not ask
+        Redis, so it is not awaited.
         """
         native = self._native.semaphore(
             name, permits, weight, ttl, wait, fair, renew, max_hold, token_above, label, replicas_ack, ack_timeout
@@ -282,13 +282,15 @@ class Limiter(Wrapper[rust.Limiter]):
         return self._native.prefetch
 
     async def consume_up_to(self, key: str | bytes | int, most: int) -> Decision:
-        """Charges as much as the rules admit now, up to `most`. `Decision.cost` is the amount that was charged; see
+        """Charges as much as the rules allow now, up to `most`. `Decision.cost` is the amount that was charged; see
         `quotalock.Limiter.consume_up_to`.
         """
         return await on_loop(self._native.consume_up_to)(key, most)
 
     async def peek(self, key: str | bytes | int, cost: int = 1) -> Decision:
-        """Returns the decision that `consume` would return, and never writes; see `quotalock.Limiter.peek`."""
+        """Decides like `consume`, but charges and writes nothing. `Decision.remaining` is the amount that could be
+        consumed now; see `quotalock.Limiter.peek`.
+        """
         return await on_loop(self._native.peek)(key, cost)
 
     async def wait(self, key: str | bytes | int, timeout: float, cost: int = 1) -> Decision:
@@ -386,12 +388,12 @@ class Lock(Wrapper[rust.Lock]):
 
     @property
     def held(self) -> bool:
-        """Whether the lock is held for certain now."""
+        """Whether the lock is certainly held now."""
         return self._native.held
 
     @property
     def remaining(self) -> float:
-        """The number of seconds for which the lock is held for certain, if it is not renewed. 0 if the lock is not
+        """The number of seconds for which the lock is certainly held, if it is not renewed. 0 if the lock is not
         held.
         """
         return self._native.remaining
@@ -407,7 +409,7 @@ class Lock(Wrapper[rust.Lock]):
         return self._native.handover()
 
     def assert_held(self) -> None:
-        """Fails if the lock is not held for certain now; see `quotalock.Lock.assert_held`. Does not ask Redis, so it is
+        """Fails unless the lock is certainly held now; see `quotalock.Lock.assert_held`. Does not ask Redis, so it is
         not awaited.
         """
         self._native.assert_held()

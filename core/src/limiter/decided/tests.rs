@@ -9,7 +9,7 @@ use crate::limiter::{Charge, Limiter, LimiterOptions, Unsettled};
 use wire::base::error::Code;
 use wire::base::outcome::Outcome;
 use wire::base::source::Source;
-use wire::call::around::OnError;
+use wire::call::command::OnError;
 
 /// A server that refuses connections.
 const NOBODY: &str = "redis://127.0.0.1:1";

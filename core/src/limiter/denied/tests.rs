@@ -12,7 +12,7 @@ use crate::limiter::policy::Policy;
 use crate::limiter::{Limiter, LimiterOptions};
 use wire::base::source::Source;
 use wire::call::answer::Answer;
-use wire::call::around::Around;
+use wire::call::command::Around;
 use wire::call::command::Command;
 use wire::call::resp::Reply;
 use wire::memory::store::MemoryStore;

@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use super::{Exchange, Step};
 use crate::base::clock::ServerClock;
-use crate::call::around::{Around, Bundle};
 use crate::call::breaker::Pass;
+use crate::call::command::{Around, Bundle};
 use crate::call::resp::{self, Reply};
 use crate::call::script::Script;
 

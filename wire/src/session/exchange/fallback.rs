@@ -4,7 +4,7 @@ use super::Exchange;
 use crate::base::error::{Error, Result};
 use crate::base::source::Source;
 use crate::call::answer::Answer;
-use crate::call::around::OnError;
+use crate::call::command::OnError;
 
 /// The earliest retry that a denial as the fallback advises, in microseconds: a server in trouble is not asked in a storm.
 const SOONEST: u64 = 100_000;

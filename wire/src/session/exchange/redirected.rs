@@ -1,37 +1,17 @@
-//! A call in a cluster: in which slot its keys lie, where a server sends it on to, and what a server answers that was asked for once.
+//! A call in a cluster: where a server sends it on to, and what a server answers that was asked for once.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Exchange, FIRST_PAUSE, Step};
-use crate::base::endpoint::Endpoint;
-use crate::base::error::{Code, Error, Result};
+use crate::base::error::{Code, Error};
 use crate::call::breaker::Pass;
-use crate::call::command::Command;
 use crate::call::refusal::{self, Redirect};
 use crate::call::resp::Reply;
-use crate::session::Route;
-use crate::session::cluster::slot::slot_of;
 use crate::session::node::Node;
 
 /// So often a call is sent on without a pause.
 const HOPS: usize = 4;
-
-/// The slot of all keys of the next call; of one server any. What need not be decided together is narrowed down to one.
-///
-/// # Errors
-/// `cross_slot` if they lie in several: then nothing is sent.
-pub(super) fn slot_of_all(command: &mut dyn Command, route: &Route, endpoint: &Endpoint) -> Result<u16> {
-    if route.cluster().is_none() {
-        return Ok(0);
-    }
-    let slot = slot_of(command.key(0).unwrap_or_default());
-    let is_crossed = (1..).map_while(|at| command.key(at)).any(|key| slot_of(key) != slot);
-    if is_crossed && !command.around_mut().is_some_and(|around| around.narrow(slot_of)) {
-        return Err(refusal::cross_slot(command, &endpoint.to_string()));
-    }
-    Ok(slot)
-}
 
 impl Exchange {
     /// A server says who else has the slot. It did not run the call.
