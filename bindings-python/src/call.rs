@@ -107,7 +107,7 @@ thread_local! {
     /// Where this thread counts.
     static PLACE: usize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        NEXT.fetch_add(1, Ordering::Relaxed) % PLACES
+        NEXT.fetch_add(1, Ordering::Relaxed) % INSIDE.len()
     };
 }
 

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use quotalock::generation;
 
-use crate::call::{call, outside};
+use crate::call::{call, call_inside, outside};
 use crate::exception::internal;
 use crate::password::{answer_first, is_asked};
 
@@ -34,7 +34,8 @@ impl<T> Job<T> {
 /// The function of Python that waits until a descriptor can be read, while other greenlets run; none where there are none.
 pub fn waiter(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
     static WAITER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let waiter = call(WAITER.import(py, "quotalock._greenlets", "waiter")?, [])?;
+    // The end waits for it: free-threaded Python, ending, may wait for ever for a dict that this thread has locked.
+    let waiter = call_inside(WAITER.import(py, "quotalock._greenlets", "waiter")?, [])?;
     Ok((!waiter.is_none()).then_some(waiter))
 }
 

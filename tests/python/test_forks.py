@@ -76,7 +76,6 @@ async def in_tasks(limiter: aio.Limiter, who: str) -> None:
     await asyncio.gather(*(work(f"{who}-{number}") for number in range(3)))
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_holds_its_locks_itself(server: Server, prefix: str) -> None:
     client = quotalock.Client(server.url, prefix=prefix, timeout=10)
 
@@ -90,7 +89,6 @@ def test_a_child_holds_its_locks_itself(server: Server, prefix: str) -> None:
     client.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_client_used_before_os_fork(server: Server, prefix: str) -> None:
     before = connections(server)
     client = quotalock.Client(server.url, prefix=prefix, timeout=10)
@@ -111,7 +109,6 @@ def test_a_client_used_before_os_fork(server: Server, prefix: str) -> None:
     wait_for(lambda: connections(server) == before)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_each_process_has_connections_of_its_own(server: Server, prefix: str) -> None:
     client = quotalock.Client(server.url, prefix=prefix, timeout=10)
     limiter = client.limiter("fork", f"{LIMIT}/hour")
@@ -134,7 +131,6 @@ def test_each_process_has_connections_of_its_own(server: Server, prefix: str) ->
     assert limiter.peek("child").remaining == LIMIT - CHILDREN
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_forks_while_threads_are_in_calls(server: Server, prefix: str) -> None:
     client = quotalock.Client(server.url, prefix=prefix, timeout=10)
     limiter = client.limiter("fork", f"{LIMIT}/hour")

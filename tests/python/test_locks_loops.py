@@ -132,7 +132,6 @@ def test_a_handle_goes_from_loop_to_loop(store_url: str, prefix: str) -> None:
     asyncio.run(client.close())
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_fork_with_locks_on_a_loop(url: str, prefix: str) -> None:
     client = aio.Client(url, prefix=prefix, timeout=PATIENT)
     tried, tell = os.pipe()

@@ -210,7 +210,6 @@ def test_two_threads_cannot_acquire_one_handle(client: quotalock.Client) -> None
     waiter.join()
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_does_not_hold_and_both_go_on(url: str, prefix: str) -> None:
     client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
     lock = client.lock("sku:42", ttl=5)
@@ -248,7 +247,6 @@ def test_a_child_does_not_hold_and_both_go_on(url: str, prefix: str) -> None:
     client.close()
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_forks_while_threads_wait(url: str, prefix: str) -> None:
     client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
     stop = threading.Event()

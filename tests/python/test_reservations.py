@@ -95,7 +95,6 @@ def test_another_process_settles_what_is_reserved_here(url: str, prefix: str) ->
     run(body)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_forked_child_settles_and_reserves_for_itself(url: str, prefix: str) -> None:
     client = quotalock.Client(url, prefix=prefix, timeout=PATIENT)
     limiter = client.limiter("tokens", "100/hour")

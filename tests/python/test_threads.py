@@ -87,14 +87,14 @@ def test_the_one_line_limit_is_exact(client: quotalock.Client) -> None:
 
 
 def test_one_thread_at_a_time_has_a_lock(client: quotalock.Client) -> None:
-    count, tokens = [0], []
+    count, tokens = [0], list[int]()
 
     def work() -> None:
         lock = client.lock("sku:42", wait=PATIENT)
         for _ in range(TURNS // 5):
             with lock:
                 before = count[0]
-                tokens.append(lock.token)
+                tokens.append(lock.token or 0)
                 assert lock.lost.is_set() is False
                 count[0] = before + 1
 
@@ -191,7 +191,6 @@ def test_a_client_is_closed_while_threads_call(make: Callable[[], quotalock.Clie
             limiter.consume("ada")
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_process_is_forked_while_threads_call(client: quotalock.Client) -> None:
     limiter, over = client.limiter("logins", "1000000/hour"), threading.Event()
 
@@ -254,7 +253,7 @@ def test_a_client_is_closed_while_loops_of_several_threads_call(url: str, prefix
             asyncio.run(client.close())
             return "closed"
 
-        calls = [lambda call=call: asyncio.run(call())] * THREADS  # type: ignore[misc]
+        calls = [lambda call=call: asyncio.run(call())] * THREADS
         assert together(*calls, close) == ["closed"] * (THREADS + 1)
 
 
