@@ -51,8 +51,8 @@ ROWS: dict[str, tuple[tuple[str, ...], Parts]] = {
         {"python": "3.13", "php": "8.4", "node": "24", "redis-7.0": "redis-8.0", "valkey-9.1": "valkey-8.1"},
     ),
 }
-# What tests of Python do not run without a GIL: those of gevent and eventlet, which have no wheel for it, those of mypy,
-# and those of what the allocator of C counts, which such a Python does not use.
+# What tests of Python do not run without a GIL: those of gevent and eventlet, which have no wheel for it, and those of
+# mypy. Such a Python does not use the allocator of C either, whose counts other tests compare.
 NOT_FREE_THREADED = (
     "--ignore=tests/python/test_greenlets.py",
     "--ignore=tests/python/test_leaks.py",
