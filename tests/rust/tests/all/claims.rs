@@ -146,7 +146,10 @@ fn the_numbers_in_prose_are_those_of_the_core() {
         ("docs/guide/once.md", format!("longer than `wait` ({after} s more than `lease`)")),
         ("docs/guide/stock-baskets.md", format!("{} in one call; `restock` adds more", written(MAX_PRIZES as u64))),
         ("docs/guide/stock-baskets.md", format!("1 to {} bytes each", written(MAX_PRIZE_BYTES as u64))),
-        ("docs/guide/stock-failures.md", format!("with prizes {}, which a basket's stocks share", written(MAX_PRIZES_OF_A_TAKE))),
+        (
+            "docs/guide/stock-failures.md",
+            format!("with prizes {}, which a basket's stocks share", written(MAX_PRIZES_OF_A_TAKE)),
+        ),
         ("docs/guide/stock-failures.md", format!("in one call | {} |", written(MAX_PRIZES_MOVED))),
         ("docs/guide/stock-failures.md", format!("of one call | {MAX_STOCKS} |")),
         ("docs/guide/stock-failures.md", format!("of the ledger | {} |", written(MAX_PAGE))),
