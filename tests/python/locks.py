@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import quotalock
 from quotalock import aio
 from surface import Surface
 
@@ -41,18 +42,16 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 async def until_left_alone(lock: aio.Lock) -> None:
     """Nobody holds it and nobody waits for it, or will: a held one that leaked is renewed for ever."""
-    give_up = time.monotonic() + PATIENT
-    while True:
-        seen = await lock.inspect()
-        if (seen.holders, seen.waiters) == ((), 0):
-            return
-        assert time.monotonic() < give_up, seen
-        await asyncio.sleep(0.01)
+    await _until(lock, lambda seen: (seen.holders, seen.waiters) == ((), 0))
 
 
 async def until_awaited(lock: aio.Lock) -> None:
     """Somebody waits for it, and the loop has read that: a connection's answers come in order."""
+    await _until(lock, lambda seen: seen.waiters > 0)
+
+
+async def _until(lock: aio.Lock, is_so: Callable[[quotalock.Inspection], bool]) -> None:
     give_up = time.monotonic() + PATIENT
-    while (await lock.inspect()).waiters == 0:
-        assert time.monotonic() < give_up
-        await asyncio.sleep(0.005)
+    while not is_so(seen := await lock.inspect()):
+        assert time.monotonic() < give_up, seen
+        await asyncio.sleep(0.01)

@@ -13,7 +13,8 @@ from dist.targets import BY_NAME, CACHE, RELEASE, ROOT, STABLE_ABI, WHEELS, Dist
 
 OF_PYTHON = ["auditwheel==6.8.2", "abi3audit==0.0.26", "twine==7.0.0"]
 OF_NODE = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"]
-# Our types for `require` and `import` are files of their own; resolution of Node 10, without `exports`, is not supported.
+# Our types for `require` and `import` are files of their own. Resolution of Node 10, without `exports`, is not
+# supported.
 TYPES = ["--profile", "node16"]
 
 

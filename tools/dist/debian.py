@@ -7,11 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-
-from fetch import mirror
-
 from dist.run import is_current, run, say, stamp
 from dist.targets import ROOT, DistError
+from fetch import mirror
 
 
 def unpack(

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import tomllib
-from packaging.utils import parse_sdist_filename, parse_wheel_filename
-
 from dist.targets import ROOT, TARGETS, VERSION
+from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
 # PIE's PrePackagedBinaryAssetName, for one extension.
 PIE = r"php_{extension}-{version}_php8\.\d-(x86_64|arm64)-linux-(glibc|musl)-(nts|zts)\.zip"

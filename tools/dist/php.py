@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import versions
-from fetch import VersionError
-
 from dist import toolchain
 from dist.archives import Entry, write_deb, write_zip
 from dist.licences import notices
@@ -23,6 +20,7 @@ from dist.targets import (
     deb_name,
     pie_name,
 )
+from fetch import VersionError, output
 
 SOURCE = ROOT / "bindings-php"
 CONTROL = """Package: php{php}-ratelimit
@@ -65,7 +63,7 @@ def publish(php: Php, target: Target, folder: Path) -> None:
     write_zip(folder / pie_name(php, target), [Entry(f"{EXTENSION}.so", library), *documents])
     if target.libc != "glibc" or not php.is_debian:
         return
-    api = subprocess.run([config, "--phpapi"], capture_output=True, text=True, check=True).stdout.strip()
+    (api,) = output([str(config), "--phpapi"])
     priority = json.loads((ROOT / "composer.json").read_text())["php-ext"]["priority"]
     settings = f"etc/php/{php.version}/mods-available/ratelimit.ini"
     installed = [
@@ -83,4 +81,3 @@ def publish(php: Php, target: Target, folder: Path) -> None:
         "prerm": PRERM.format(php=php.version),
     }
     write_deb(folder / deb_name(f"php{php.version}-ratelimit", target), control, installed)
-

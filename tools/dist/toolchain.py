@@ -28,8 +28,8 @@ WRAPPER = ROOT / "tools/dist/zig.sh"
 CARGO_HOME = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
 # libclang and PHP are what ext-php-rs needs to build for another CPU.
 OF_DEBIAN = ["cargo", "rustc", "rust-src", "libclang-dev", "php8.4-dev", "php8.4-cli"]
-# No symbols, which are most of a library's size. Linking as a whole takes most of the time, and may be left out by these
-# variables, as in `make test`.
+# No symbols, which are most of a library's size. Linking as a whole takes most of the time, and may be left out by
+# these variables, as in `make test`.
 PROFILE = {
     "CARGO_PROFILE_RELEASE_LTO": os.environ.get("CARGO_PROFILE_RELEASE_LTO", "fat"),
     "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": os.environ.get("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),

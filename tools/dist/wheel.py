@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import wheel_program
-
 from dist import program, toolchain
 from dist.licences import notices
 from dist.run import run
