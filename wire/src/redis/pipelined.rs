@@ -309,7 +309,9 @@ impl<T> Pipelined<T> {
                 self.pass_idle();
                 continue;
             };
-            let reply = if exchange.is_asking() { of_both(self.asked.take(), reply) } else { reply };
+            // Also what a call that was cancelled was answered is not kept any longer.
+            let asked = self.asked.take();
+            let reply = if exchange.is_asking() { of_both(asked, reply) } else { reply };
             let step = exchange.on_reply(reply, &mut self.clock);
             self.leaving |= exchange.wants_another_server();
             ends.put(step, (exchange, tag));
