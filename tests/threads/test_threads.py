@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ FATAL = "the end of this request"
 def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program that runs requests in threads, built for the PHP of this row, whose settings load the extension."""
     folder = tmp_path_factory.mktemp("threads")
-    home = Path(os.environ["QUOTALOCK_ZTS"])
+    home = Path(str(shutil.which("php"))).resolve().parents[1]
     config = next((home / "bin").glob("php-config*"))
     includes = subprocess.run([config, "--includes"], capture_output=True, text=True, check=True).stdout.split()
     program = folder / "threads"
